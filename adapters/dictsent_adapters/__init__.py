@@ -1,0 +1,1 @@
+"""The built-in adapters, one module per dictionary format, registered under the entry-point group dictsent.adapters."""

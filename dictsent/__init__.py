@@ -1,0 +1,3 @@
+"""Dictionaries in, sentence encoders out."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,100 @@
+"""BCP-47 language tags: one spelling for each language, names for people.
+
+Before: dictsent.errors. After: the store keys entries by `key_language`; the command line takes `find_language`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from dictsent.errors import LanguageError
+
+if TYPE_CHECKING:
+    from langcodes import Language
+
+SEVERAL = "mul"
+"""The tag of a source with headwords in several languages (ISO 639-2)."""
+
+
+@lru_cache(maxsize=4096)
+def standard_tag(tag: str) -> str:
+    """The canonical BCP-47 spelling with the macro language: eng -> en, cmn -> zh, pt_br -> pt-BR.
+
+    Raises:
+        LanguageError: `tag` is not a language tag.
+    """
+    try:
+        language = _parse(tag)
+    except ValueError:
+        raise LanguageError(f"{tag!r} is not a language tag", hint=_suggestion(tag)) from None
+    return str(language.to_tag())
+
+
+@lru_cache(maxsize=4096)
+def key_language(tag: str) -> str:
+    """The tag entries are keyed by: macro language, and the script where it is not the language's usual one.
+
+    pt-BR -> pt, zh-Hant-TW -> zh-Hant, sr-Latn -> sr-Latn, en-Latn -> en.
+    """
+    from langcodes import Language
+
+    language = Language.get(standard_tag(tag)).simplify_script()
+    return str(Language.make(language=language.language, script=language.script).to_tag())
+
+
+@lru_cache(maxsize=4096)
+def find_language(text: str) -> str:
+    """The key tag for what a user typed: a tag ("ja", "jpn") or a name in English or in the language ("Japanese").
+
+    Raises:
+        LanguageError: nothing of that name; suggests the nearest.
+    """
+    import langcodes
+
+    try:
+        return key_language(text)
+    except LanguageError:
+        pass
+    try:
+        return key_language(str(langcodes.find(text).to_tag()))
+    except LookupError:
+        raise LanguageError(f"{text!r} is no language tag or name", hint=_suggestion(text)) from None
+
+
+@lru_cache(maxsize=4096)
+def display_name(tag: str) -> str:
+    """The English name: ja -> Japanese."""
+    from langcodes import Language
+
+    return "Several languages" if tag == SEVERAL else str(Language.get(tag).display_name())
+
+
+def _parse(tag: str) -> Language:
+    import langcodes
+
+    standard = langcodes.standardize_tag(tag.strip(), macro=True)
+    language = langcodes.Language.get(standard)
+    if not language.language or not language.is_valid():
+        raise ValueError(tag)
+    return language
+
+
+def _suggestion(text: str) -> str:
+    near = difflib.get_close_matches(text.strip().title(), list(_names()), n=1)
+    if not near:
+        return "give a BCP-47 tag such as en, ja or pt-BR"
+    return f"did you mean {_names()[near[0]]} ({near[0]})?"
+
+
+@lru_cache(maxsize=1)
+def _names() -> dict[str, str]:
+    from langcodes import Language
+    from langcodes.registry_parser import parse_registry
+
+    tags = [
+        str(row["Subtag"])
+        for row in parse_registry()  # type: ignore[no-untyped-call] if row.get("Type") == "language" and len(row["Subtag"]) <= 3
+    ]
+    return {Language.get(tag).display_name(): tag for tag in tags}
