@@ -1,6 +1,6 @@
 """The records that travel from a dictionary file to a training pair.
 
-Before: dictsent.errors. After: adapters make Dictionary, Entry and Rejected; the store keeps them; pairs makes Pair.
+Before: dictsent.errors. After: adapters make Dictionary, Entry and Rejected; the store keeps them; pairs makes Pair and Gloss.
 """
 
 from __future__ import annotations
@@ -128,6 +128,15 @@ class Rejected:
     reason: str
     place: str
     text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Gloss:
+    """One distinct definition text with all headwords it defines and the examples seen with it."""
+
+    text: str
+    headwords: tuple[str, ...]
+    examples: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
