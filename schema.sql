@@ -1,5 +1,6 @@
 -- The schema of a dictsent store. This file is executed to create one; the tables are reflected from it, declared nowhere
--- else. A change here needs a new user_version and a migration (dictsent/store/migrations.py); a test holds the two together.
+-- else. A change here needs a new user_version and a migration; a test holds the two together.
+PRAGMA application_id = 1685286516; -- 'dsnt'
 PRAGMA user_version = 1;
 
 -- Where definitions came from -------------------------------------------------------------------------------------------
@@ -18,6 +19,7 @@ CREATE TABLE source (
     checksum    TEXT NOT NULL,           -- sha256 of its files
     options     TEXT NOT NULL DEFAULT '{}', -- what the adapter was told, JSON
     records     INTEGER NOT NULL DEFAULT 0, -- definitions read, repeated ones included
+    duplicates  INTEGER NOT NULL DEFAULT 0, -- of these, the ones that the store already held
     rejected    INTEGER NOT NULL DEFAULT 0,
     ingested_at TEXT NOT NULL            -- UTC, ISO 8601
 ) STRICT;

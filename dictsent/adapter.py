@@ -48,7 +48,7 @@ class Reading:
     """How far a reading adapter is, and what it has to say; whoever called it draws it.
 
     Attributes:
-        done, total: bytes of the file read so far and in all (of the compressed file where it is one); total 0: unknown.
+        done, total: bytes of the file read so far and in all, compressed ones where it is compressed; total 0: unknown.
         counts: things met that are neither entries nor rejects ("pages", "redirects", "other languages").
         notes: one-line remarks for the user ("read as ISO-8859-1", "holds translations only").
     """

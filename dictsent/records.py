@@ -1,6 +1,6 @@
 """The records that travel from a dictionary file to a training pair.
 
-Before: dictsent.errors. After: adapters make Dictionary, Entry and Rejected; the store keeps them; pairs makes Pair and Gloss.
+Before: dictsent.errors. After: adapters make them, the store keeps them, dictsent.pairs makes Pair and Gloss.
 """
 
 from __future__ import annotations

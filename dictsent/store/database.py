@@ -1,0 +1,119 @@
+"""Opening and creating the SQLite file; its schema is schema.sql, reflected, never declared again.
+
+Before: a path. After: dictsent.store.ingest and dictsent.store.read work on the engine and the tables.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.resources import files
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine, MetaData, create_engine, event
+from sqlalchemy.exc import DatabaseError
+
+from dictsent.errors import SchemaError, StoreError
+
+APPLICATION_ID = 1685286516
+VERSION = 1
+TABLES = ("source", "entry", "definition", "attestation", "example", "spelling")
+_BUSY_SECONDS = 10.0
+
+
+def schema() -> str:
+    """The text of schema.sql."""
+    return files("dictsent").joinpath("schema.sql").read_text(encoding="utf-8")
+
+
+def open_engine(path: Path, *, create: bool) -> Engine:
+    """An engine on the store at `path`, created where `create` allows it and nothing is there.
+
+    Raises:
+        StoreError: missing, or not readable. SchemaError: no store, or one of a newer version.
+    """
+    is_new = not path.exists() or path.stat().st_size == 0
+    if is_new and not create:
+        raise StoreError("there is no store here", where=str(path), hint="make one with `dictsent ingest PATH`")
+    if is_new and not path.parent.is_dir():
+        raise StoreError("its folder does not exist", where=str(path), hint="create the folder or name another --store")
+    engine = create_engine(f"sqlite:///{path}", connect_args={"timeout": _BUSY_SECONDS})
+    event.listen(engine, "connect", _prepare)
+    event.listen(engine, "begin", _begin)
+    with reported(path):
+        if is_new:
+            _create(engine)
+        else:
+            _check(engine, path)
+    return engine
+
+
+def reflect(engine: Engine) -> MetaData:
+    """The tables of schema.sql as SQLAlchemy Core objects."""
+    metadata = MetaData()
+    metadata.reflect(engine, only=TABLES)
+    return metadata
+
+
+@contextmanager
+def reported(path: Path) -> Iterator[None]:
+    """Turn SQLite's own errors into one line that names the store and what to do."""
+    try:
+        yield
+    except (DatabaseError, sqlite3.DatabaseError) as error:
+        raise _explained(str(getattr(error, "orig", error)), path) from error
+    except OSError as error:
+        raise StoreError(f"cannot be opened: {error.strerror}", where=str(path)) from error
+
+
+def _explained(message: str, path: Path) -> StoreError:
+    where = str(path)
+    if "locked" in message:
+        return StoreError("another process is writing to this store", where=where, hint="wait for it, then try again")
+    if "readonly" in message:
+        return StoreError("the store is read-only", where=where, hint="change its permissions or name another --store")
+    if "full" in message:
+        return StoreError("the disk is full; nothing of this source was kept", where=where, hint="make room, try again")
+    if "not a database" in message or "malformed" in message:
+        return SchemaError(f"this is no dictsent store ({message})", where=where, hint="name another file with --store")
+    if "unable to open" in message:
+        return StoreError("the store cannot be opened", where=where, hint="check the path and its permissions")
+    return StoreError(f"SQLite says: {message}", where=where)
+
+
+def _prepare(connection: sqlite3.Connection, _record: object) -> None:
+    # Transactions are begun by `_begin`: the driver's own implicit ones start too late to guard a read-then-write.
+    connection.isolation_level = None
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("PRAGMA temp_store = MEMORY")
+    connection.execute("PRAGMA cache_size = -65536")
+
+
+def _begin(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _create(engine: Engine) -> None:
+    raw = engine.raw_connection()
+    try:
+        raw.driver_connection.execute("PRAGMA journal_mode = WAL")  # type: ignore[union-attr]
+        raw.driver_connection.executescript(f"BEGIN IMMEDIATE; {schema()}; COMMIT;")  # type: ignore[union-attr]
+    finally:
+        raw.close()
+
+
+def _check(engine: Engine, path: Path) -> None:
+    with engine.connect() as connection:
+        application = connection.exec_driver_sql("PRAGMA application_id").scalar_one()
+        version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+    if application != APPLICATION_ID:
+        raise SchemaError("this is no dictsent store", where=str(path), hint="name another file with --store")
+    if version > VERSION:
+        raise SchemaError(
+            f"the store has schema version {version}, this dictsent knows up to {VERSION}",
+            where=str(path),
+            hint="update dictsent",
+        )

@@ -1,0 +1,231 @@
+"""Reading the store: what there is, one word's senses, and the definitions to train on.
+
+Before: dictsent.store.ingest wrote them. After: dictsent.pairs and the command line.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Table, and_, distinct, func, select
+from sqlalchemy.sql.elements import ColumnElement
+
+from dictsent.records import Example
+
+_CHUNK = 5_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRow:
+    """One source as the store holds it; `entries` and `definitions` count distinct ones it attests."""
+
+    id: int
+    name: str
+    adapter: str
+    language: str
+    title: str
+    version: str
+    licence: str
+    attribution: str
+    address: str
+    location: str
+    checksum: str
+    options: str
+    records: int
+    duplicates: int
+    rejected: int
+    ingested_at: str
+    entries: int
+    definitions: int
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionRow:
+    """A definition with what decides whether it is trained on.
+
+    `form_of` and `translation` hold only where every attestation says so.
+    """
+
+    entry: int
+    headword: str
+    text: str
+    language: str
+    form_of: bool
+    translation: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """One place where a definition was seen."""
+
+    source: str
+    part_of_speech: str
+    sense: str
+    ili: str
+    labels: tuple[str, ...]
+    form_of: str
+    etymology: int
+    tag: str
+    place: str
+    text: str
+    examples: tuple[Example, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SenseView:
+    """A definition of one headword with all places it was seen at."""
+
+    text: str
+    language: str
+    seen: tuple[Seen, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EntryView:
+    """A headword with everything the store knows of it."""
+
+    headword: str
+    language: str
+    spellings: tuple[str, ...]
+    senses: tuple[SenseView, ...]
+
+
+Tables = Mapping[str, Table]
+
+
+def read_sources(connection: Connection, tables: Tables) -> list[SourceRow]:
+    """All sources, oldest first, with counts of what each attests."""
+    source, attestation, definition = tables["source"], tables["attestation"], tables["definition"]
+    counts = (
+        select(
+            attestation.c.source_id,
+            func.count(distinct(definition.c.entry_id)).label("entries"),
+            func.count(distinct(definition.c.id)).label("definitions"),
+        )
+        .join_from(attestation, definition)
+        .group_by(attestation.c.source_id)
+        .subquery()
+    )
+    query = (
+        select(source, func.coalesce(counts.c.entries, 0), func.coalesce(counts.c.definitions, 0))
+        .join_from(source, counts, isouter=True)
+        .order_by(source.c.id)
+    )
+    names = [*(c.name for c in source.c), "entries", "definitions"]
+    return [SourceRow(**dict(zip(names, row, strict=True))) for row in connection.execute(query)]
+
+
+def read_languages(connection: Connection, tables: Tables) -> dict[str, dict[str, int]]:
+    """Entries and definitions of each headword language, most definitions first."""
+    entry, definition = tables["entry"], tables["definition"]
+    query = (
+        select(entry.c.language, func.count(distinct(entry.c.id)), func.count(definition.c.id))
+        .join_from(entry, definition)
+        .group_by(entry.c.language)
+        .order_by(func.count(definition.c.id).desc(), entry.c.language)
+    )
+    return {
+        language: {"entries": entries, "definitions": definitions}
+        for language, entries, definitions in connection.execute(query)
+    }
+
+
+def read_definitions(
+    connection: Connection, tables: Tables, *, language: str, licences: Sequence[str] = ()
+) -> Iterator[DefinitionRow]:
+    """Stream the language's definitions in the order of their entries; only from sources under `licences` if given."""
+    entry, definition = tables["entry"], tables["definition"]
+    attestation, source = tables["attestation"], tables["source"]
+    allowed: ColumnElement[bool] = source.c.licence.in_(licences) if licences else source.c.id.is_not(None)
+    query = (
+        select(
+            entry.c.id,
+            entry.c.headword,
+            definition.c.text,
+            definition.c.language,
+            func.min(attestation.c.form_of.is_not(None)),
+            func.min(attestation.c.translation),
+        )
+        .select_from(entry)
+        .join(definition)
+        .join(attestation, attestation.c.definition_id == definition.c.id)
+        .join(source, and_(source.c.id == attestation.c.source_id, allowed))
+        .where(entry.c.language == language)
+        .group_by(entry.c.id, definition.c.id)
+        .order_by(entry.c.id, definition.c.id)
+        .execution_options(yield_per=_CHUNK)
+    )
+    for row in connection.execute(query):
+        yield DefinitionRow(row[0], row[1], row[2], row[3], bool(row[4]), bool(row[5]))
+
+
+def read_examples(connection: Connection, tables: Tables, *, language: str) -> Iterator[tuple[str, str]]:
+    """Stream (definition text, example text) of the language's definitions."""
+    entry, definition = tables["entry"], tables["definition"]
+    attestation, example = tables["attestation"], tables["example"]
+    query = (
+        select(definition.c.text, example.c.text)
+        .select_from(example)
+        .join(attestation, attestation.c.id == example.c.attestation_id)
+        .join(definition, definition.c.id == attestation.c.definition_id)
+        .join(entry, entry.c.id == definition.c.entry_id)
+        .where(entry.c.language == language)
+        .order_by(example.c.attestation_id, example.c.position)
+        .execution_options(yield_per=_CHUNK)
+    )
+    for row in connection.execute(query):
+        yield row[0], row[1]
+
+
+def read_entries(connection: Connection, tables: Tables, *, headword: str, language: str = "") -> list[EntryView]:
+    """The entries written so, or with this as another spelling, in one language or all."""
+    entry, spelling = tables["entry"], tables["spelling"]
+    by_spelling = select(spelling.c.entry_id).where(spelling.c.text == headword)
+    query = select(entry).where((entry.c.headword == headword) | entry.c.id.in_(by_spelling))
+    if language:
+        query = query.where(entry.c.language == language)
+    rows = connection.execute(query.order_by(entry.c.language, entry.c.headword)).all()
+    return [_entry_view(connection, tables, row) for row in rows]
+
+
+def _entry_view(connection: Connection, tables: Tables, row: Any) -> EntryView:
+    definition, spelling = tables["definition"], tables["spelling"]
+    spellings = connection.scalars(select(spelling.c.text).distinct().where(spelling.c.entry_id == row.id))
+    senses = connection.execute(select(definition).where(definition.c.entry_id == row.id).order_by(definition.c.id))
+    views = tuple(SenseView(s.text, s.language, _seen(connection, tables, s)) for s in senses.all())
+    return EntryView(row.headword, row.language, tuple(spellings), views)
+
+
+def _seen(connection: Connection, tables: Tables, sense: Any) -> tuple[Seen, ...]:
+    attestation, source = tables["attestation"], tables["source"]
+    query = (
+        select(attestation, source.c.name)
+        .join_from(attestation, source)
+        .where(attestation.c.definition_id == sense.id)
+        .order_by(attestation.c.id)
+    )
+    return tuple(
+        Seen(
+            source=row.name,
+            part_of_speech=row.part_of_speech,
+            sense=row.sense,
+            ili=row.ili,
+            labels=tuple(json.loads(row.labels)) if row.labels else (),
+            form_of=row.form_of or "",
+            etymology=row.etymology,
+            tag=row.tag or "",
+            place=row.place,
+            text=row.text or sense.text,
+            examples=_examples(connection, tables, row.id),
+        )
+        for row in connection.execute(query).all()
+    )
+
+
+def _examples(connection: Connection, tables: Tables, attestation: int) -> tuple[Example, ...]:
+    example = tables["example"]
+    query = select(example).where(example.c.attestation_id == attestation).order_by(example.c.position)
+    return tuple(Example(row.text, row.translation, row.source) for row in connection.execute(query))

@@ -1,0 +1,193 @@
+"""Store: the one object through which everything else reads and writes dictionaries.
+
+Before: dictsent.adapter's readers hand in records. After: dictsent.pairs, dictsent.scratch and the command line read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Self
+
+from sqlalchemy import Connection
+
+from dictsent.errors import EmptyStoreError, LanguageError, StoreError
+from dictsent.languages import display_name
+from dictsent.records import Dictionary, Entry, Rejected, fold_space
+from dictsent.store import ingest, read, removal
+from dictsent.store.database import open_engine, reflect, reported
+from dictsent.store.ingest import Ingested, Origin
+from dictsent.store.read import DefinitionRow, EntryView, SourceRow
+
+
+class _DryRunError(Exception):
+    """Leaves the transaction without keeping it."""
+
+
+class Store:
+    """A store file, opened. Use as a context manager, or call `close`."""
+
+    def __init__(self, path: str | Path, *, create: bool = False) -> None:
+        """Open the store at `path`. Raises StoreError or SchemaError (see dictsent.store.database)."""
+        self.path = Path(path)
+        self._engine = open_engine(self.path, create=create)
+        with reported(self.path):
+            self._tables = reflect(self._engine).tables
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release the file."""
+        self._engine.dispose()
+
+    @contextmanager
+    def _connect(self, *, write: bool = False) -> Iterator[Connection]:
+        with reported(self.path), self._engine.connect().execution_options(writes=write) as connection:
+            if not write:
+                yield connection
+                return
+            with connection.begin():
+                yield connection
+
+    def ingest(
+        self,
+        dictionary: Dictionary,
+        records: Iterable[Entry | Rejected],
+        *,
+        origin: Origin,
+        on_reject: Callable[[Rejected], None] = lambda _: None,
+        dry_run: bool = False,
+    ) -> Ingested:
+        """Write one source in one transaction: all of it, or, on any error, nothing.
+
+        A source read before from the same files with the same options changes nothing; another version of it
+        takes its place. `records` is not touched where nothing would change.
+        """
+        outcome: Ingested | None = None
+        try:
+            with self._connect(write=True) as connection:
+                outcome = self._ingest(connection, dictionary, records, origin=origin, on_reject=on_reject)
+                if dry_run:
+                    raise _DryRunError
+        except _DryRunError:
+            pass
+        assert outcome is not None
+        return outcome
+
+    def _ingest(
+        self,
+        connection: Connection,
+        dictionary: Dictionary,
+        records: Iterable[Entry | Rejected],
+        *,
+        origin: Origin,
+        on_reject: Callable[[Rejected], None],
+    ) -> Ingested:
+        known = read.read_sources(connection, self._tables)
+        for row in known:
+            if (row.checksum, row.adapter, row.options) == (origin.checksum, origin.adapter, origin.options):
+                return _unchanged(row)
+        older, name = _place_among(known, dictionary, origin)
+        table = self._tables["source"]
+        if older is not None:
+            removal.remember(connection, older.id)
+            removal.delete_source(connection, older.id)
+        source = ingest.insert_source(connection, table, dictionary=replace(dictionary, name=name), origin=origin)
+        counts = ingest.write_records(connection, records, source=source, on_reject=on_reject)
+        ingest.finish_source(connection, table, source=source, counts=counts)
+        added, lost = removal.differences(connection, source) if older is not None else (0, 0)
+        written = next(s for s in read.read_sources(connection, self._tables) if s.id == source)
+        return replace(_unchanged(written), new=True, replaced=older is not None, added=added, lost=lost)
+
+    def remove(self, name: str) -> SourceRow:
+        """Take a source out; what other sources attest stays. Returns what it was. Raises StoreError."""
+        with self._connect(write=True) as connection:
+            rows = {row.name: row for row in read.read_sources(connection, self._tables)}
+            if name not in rows:
+                known = ", ".join(rows) or "none"
+                raise StoreError(f"no source is named {name!r}", where=str(self.path), hint=f"sources: {known}")
+            removal.delete_source(connection, rows[name].id)
+            return rows[name]
+
+    def sources(self) -> list[SourceRow]:
+        """All sources, oldest first."""
+        with self._connect() as connection:
+            return read.read_sources(connection, self._tables)
+
+    def languages(self) -> dict[str, dict[str, int]]:
+        """{"en": {"entries": n, "definitions": n}, ...}, most definitions first."""
+        with self._connect() as connection:
+            return read.read_languages(connection, self._tables)
+
+    def entries(self, headword: str, *, language: str = "") -> list[EntryView]:
+        """The entries of a headword, or of a word with this spelling."""
+        with self._connect() as connection:
+            return read.read_entries(connection, self._tables, headword=fold_space(headword), language=language)
+
+    def definitions(self, language: str, *, licences: Sequence[str] = ()) -> Iterator[DefinitionRow]:
+        """Stream a language's definitions in the order of their entries."""
+        with self._connect() as connection:
+            yield from read.read_definitions(connection, self._tables, language=language, licences=licences)
+
+    def examples(self, language: str) -> dict[str, tuple[str, ...]]:
+        """Example sentences by definition text."""
+        found: dict[str, dict[str, None]] = {}
+        with self._connect() as connection:
+            for text, example in read.read_examples(connection, self._tables, language=language):
+                found.setdefault(text, {})[example] = None
+        return {text: tuple(examples) for text, examples in found.items()}
+
+    def require(self, language: str) -> None:
+        """Raise EmptyStoreError or LanguageError, naming what there is, where the store lacks the language."""
+        held = self.languages()
+        if not held:
+            raise EmptyStoreError(
+                "the store is empty", where=str(self.path), hint="fill it with `dictsent ingest PATH`"
+            )
+        if language not in held:
+            names = ", ".join(f"{tag} ({display_name(tag)})" for tag in list(held)[:8])
+            raise LanguageError(
+                f"the store holds no {display_name(language)} entries", where=str(self.path), hint=f"it holds {names}"
+            )
+
+
+def _unchanged(row: SourceRow) -> Ingested:
+    return Ingested(
+        source=row.name,
+        adapter=row.adapter,
+        new=False,
+        entries=row.entries,
+        definitions=row.definitions,
+        duplicates=row.duplicates,
+        rejected=row.rejected,
+    )
+
+
+def _place_among(known: Sequence[SourceRow], dictionary: Dictionary, origin: Origin) -> tuple[SourceRow | None, str]:
+    """The older version that this source replaces, if any, and the name to keep it under.
+
+    A source that tells its version replaces any of its name. One that is named after its file only replaces what
+    was read from the same place; a stranger of the same name gets its folders' names in front.
+    """
+    by_name = {row.name: row for row in known}
+    older = by_name.get(dictionary.name)
+    if older is None:
+        return None, dictionary.name
+    if dictionary.version or older.location == origin.location:
+        return older, dictionary.name
+    name = dictionary.name
+    for parent in Path(origin.location).resolve().parents:
+        if not parent.name:
+            break
+        name = f"{parent.name}/{name}"
+        if name not in by_name:
+            return None, name
+        if by_name[name].location == origin.location:
+            return by_name[name], name
+    return None, f"{dictionary.name}@{origin.checksum[:8]}"
