@@ -93,6 +93,6 @@ def _names() -> dict[str, str]:
     from langcodes import Language
     from langcodes.registry_parser import parse_registry
 
-    rows = parse_registry()  # type: ignore[no-untyped-call]
+    rows = parse_registry()
     tags = [str(row["Subtag"]) for row in rows if row.get("Type") == "language" and len(row["Subtag"]) <= 3]
     return {Language.get(tag).display_name(): tag for tag in tags}

@@ -1,0 +1,348 @@
+"""Encoder: backbone, tokenizer and pooling; sentences in, vectors out.
+
+Before: a checkpoint folder or hub name. After: dictsent.entryspace embeds with it, dictsent.train trains it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForMaskedLM,
+    AutoTokenizer,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
+from transformers.utils import logging as transformers_logging
+
+from dictsent.errors import EncoderError, HeadError
+from dictsent.heads import MaskedLMHead, missing_head_keys
+
+Pooling = Literal["cls", "mean", "max", "weighted"]
+POOLINGS: tuple[Pooling, ...] = ("cls", "mean", "max", "weighted")
+MAX_TOKENS = 512
+_TOKENS_PER_BATCH = 8_192
+_WASTE = 1.25
+
+
+@dataclass(slots=True)
+class Encoder:
+    """A transformer with its tokenizer and the way its token states become one vector.
+
+    Attributes:
+        backbone: the transformer without head; where `masked_lm` is set, it is that model's own base.
+        masked_lm: the whole masked-LM model, None where the checkpoint has no such head.
+        native_pooler: the checkpoint's own pooling layer (Google's BERTs), None where it has none.
+        token_weights: `(vocabulary,)`, for weighted pooling.
+        no_head: why `masked_lm` is None.
+    """
+
+    backbone: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase
+    pooling: Pooling
+    name: str
+    masked_lm: PreTrainedModel | None = None
+    native_pooler: nn.Linear | None = None
+    token_weights: Tensor | None = None
+    no_head: str = ""
+    max_tokens: int = MAX_TOKENS
+    _head: MaskedLMHead | None = field(default=None, repr=False)
+
+    @classmethod
+    def load(cls, name: str | Path, *, pooling: Pooling | None = None, prefix_space: bool = False) -> Self:
+        """Load a local folder or a hub name.
+
+        `pooling` None takes what the folder's sentence-transformers modules say, else the mean. `prefix_space` sets
+        add_prefix_space on byte-level BPE tokenizers (DefSent's RoBERTa).
+
+        Raises:
+            EncoderError: it cannot be loaded, or its tokenizer does not fit.
+        """
+        name = str(name)
+        kept = _kept_pooling(Path(name))
+        with quiet():
+            tokenizer = _load_tokenizer(name, prefix_space=prefix_space)
+            backbone, masked_lm, reason = _load_model(name)
+            native = _load_native_pooler(name, backbone) if masked_lm is None or _is_bert(backbone) else None
+        _check_tokenizer(tokenizer, backbone, name)
+        weights = torch.tensor(kept.weights) if kept.weights is not None else None
+        encoder = cls(
+            backbone=backbone,
+            tokenizer=tokenizer,
+            pooling=pooling or kept.pooling or "mean",
+            name=name,
+            masked_lm=masked_lm,
+            native_pooler=native,
+            token_weights=weights,
+            no_head=reason,
+            max_tokens=_longest(tokenizer, backbone),
+        )
+        encoder.backbone.eval()
+        return encoder
+
+    @property
+    def dim(self) -> int:
+        """Width of the vectors."""
+        return int(self.backbone.config.hidden_size)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the backbone is."""
+        return self.backbone.device
+
+    def head(self) -> MaskedLMHead:
+        """The frozen masked-LM head. Raises HeadError where the encoder has none."""
+        if self.masked_lm is None:
+            raise HeadError(
+                f"the encoder has no usable masked-LM head ({self.no_head}), which DefSent needs",
+                where=self.name,
+                hint="use --method defsent-plus, or another --encoder",
+            )
+        if self._head is None:
+            self._head = MaskedLMHead(self.masked_lm)
+        return self._head
+
+    def tokenise(self, texts: Sequence[str]) -> list[list[int]]:
+        """Token ids with the special ones, cut at `max_tokens`."""
+        if not texts:
+            return []
+        encoded = self.tokenizer(
+            list(texts),
+            add_special_tokens=True,
+            truncation=True,
+            max_length=self.max_tokens,
+            padding=False,
+            return_attention_mask=False,
+            return_token_type_ids=False,
+        )
+        return list(encoded["input_ids"])
+
+    def padded(self, ids: Sequence[list[int]]) -> dict[str, Tensor]:
+        """input_ids and attention_mask `(batch, longest)`, on the CPU."""
+        longest = max(map(len, ids))
+        pad = self.tokenizer.pad_token_id or 0
+        tokens = torch.full((len(ids), longest), pad, dtype=torch.long)
+        mask = torch.zeros((len(ids), longest), dtype=torch.long)
+        for row, sequence in enumerate(ids):
+            tokens[row, : len(sequence)] = torch.tensor(sequence)
+            mask[row, : len(sequence)] = 1
+        return {"input_ids": tokens, "attention_mask": mask}
+
+    def pooled(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """Sentence vectors `(batch, dim)` of one padded batch; token types are left at zero."""
+        states = self.backbone(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        return pool(states, attention_mask, self.pooling, weights=self._weights_of(input_ids))
+
+    def _weights_of(self, input_ids: Tensor) -> Tensor | None:
+        if self.pooling != "weighted":
+            return None
+        if self.token_weights is None:
+            raise EncoderError("weighted pooling needs token weights", where=self.name, hint="use another --pooling")
+        return self.token_weights.to(input_ids.device)[input_ids]
+
+    @torch.no_grad()
+    def embed(self, texts: Sequence[str], *, progress: Callable[[int], None] = lambda _: None) -> Tensor:
+        """Sentence vectors `(n, dim)` on the CPU in evaluation mode: batches by length, in the order given.
+
+        `progress` is told how many texts each batch held.
+        """
+        training = self.backbone.training
+        self.backbone.eval()
+        ids = self.tokenise(texts)
+        vectors = torch.empty((len(ids), self.dim), dtype=torch.float32)
+        for rows in batches_by_length([len(i) for i in ids], tokens=_TOKENS_PER_BATCH):
+            batch = {k: v.to(self.device) for k, v in self.padded([ids[r] for r in rows]).items()}
+            vectors[torch.tensor(rows)] = self.pooled(**batch).float().cpu()
+            progress(len(rows))
+        self.backbone.train(training)
+        return vectors
+
+    def encode(self, sentences: Sequence[str]) -> NDArray[np.float32]:
+        """Sentence vectors `(n, dim)`; each distinct sentence is computed once. (The TextEncoder protocol.)"""
+        distinct = list(dict.fromkeys(sentences))
+        rows = {text: i for i, text in enumerate(distinct)}
+        vectors: NDArray[np.float32] = self.embed(distinct).numpy()
+        return vectors[[rows[text] for text in sentences]]
+
+
+def pool(states: Tensor, mask: Tensor, pooling: Pooling, *, weights: Tensor | None = None) -> Tensor:
+    """Sentence vectors `(batch, dim)` from token states `(batch, tokens, dim)` and mask `(batch, tokens)`.
+
+    Mean and max cover all tokens of the mask, the special ones included (METHODS). `weighted` is the mean under
+    per-token `weights` `(batch, tokens)`: our own, not the papers'.
+    """
+    if pooling == "cls":
+        return states[:, 0]
+    if pooling == "max":
+        return states.masked_fill(mask.unsqueeze(-1) == 0, torch.finfo(states.dtype).min).amax(dim=1)
+    amounts = mask.to(states.dtype) if weights is None else mask.to(states.dtype) * weights.to(states.dtype)
+    total = amounts.sum(dim=1, keepdim=True).clamp(min=1e-9)
+    return (states * amounts.unsqueeze(-1)).sum(dim=1) / total
+
+
+def batches_by_length(lengths: Sequence[int], *, tokens: int) -> Iterator[list[int]]:
+    """Indexes in batches of like length, longest first, each of at most `tokens` padded tokens."""
+    order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
+    start = 0
+    while start < len(order):
+        size = max(1, tokens // max(1, lengths[order[start]]))
+        yield order[start : start + size]
+        start += size
+
+
+def micro_batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """One batch cut by length so that padding stays under a quarter: the same sum of losses, less arithmetic."""
+    order = sorted(range(len(lengths)), key=lambda i: lengths[i])
+    part: list[int] = []
+    real = 0
+    for index in order:
+        if part and (len(part) + 1) * lengths[index] > _WASTE * (real + lengths[index]) and len(part) >= 4:
+            yield part
+            part, real = [], 0
+        part.append(index)
+        real += lengths[index]
+    if part:
+        yield part
+
+
+def base_of(model: PreTrainedModel) -> PreTrainedModel:
+    """The model without its head: the same object, so that training the one trains the other."""
+    base = model.base_model
+    assert isinstance(base, PreTrainedModel)
+    return base
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    pooling: Pooling | None = None
+    weights: list[float] | None = None
+
+
+def _kept_pooling(folder: Path) -> _Kept:
+    """The pooling that a sentence-transformers folder's modules.json asks for."""
+    modules = folder / "modules.json"
+    if not modules.is_file():
+        return _Kept()
+    weights: list[float] | None = None
+    pooling: Pooling | None = None
+    for module in json.loads(modules.read_text(encoding="utf-8")):
+        kind = str(module["type"]).rpartition(".")[2]
+        config = folder / module["path"] / "config.json"
+        settings = json.loads(config.read_text(encoding="utf-8")) if module["path"] and config.is_file() else {}
+        if kind == "WordWeights":
+            default = settings.get("unknown_word_weight", 1.0)
+            weights = [settings["word_weights"].get(token, default) for token in settings["vocab"]]
+        elif kind == "Pooling":
+            pooling = _pooling_mode(settings)
+    return _Kept("weighted" if weights is not None and pooling == "mean" else pooling, weights)
+
+
+def _pooling_mode(settings: dict[str, Any]) -> Pooling | None:
+    mode = settings.get("pooling_mode")
+    if isinstance(mode, str):
+        return {"cls": "cls", "mean": "mean", "max": "max"}.get(mode)  # type: ignore[return-value]
+    flags: dict[str, Pooling] = {"cls_token": "cls", "mean_tokens": "mean", "max_tokens": "max"}
+    return next((p for key, p in flags.items() if settings.get(f"pooling_mode_{key}")), None)
+
+
+class quiet:
+    """Keep the loader's report of unused and missing weights to ourselves: what matters of it becomes an error."""
+
+    def __enter__(self) -> None:
+        self.level = transformers_logging.get_verbosity()
+        self.bar = transformers_logging.is_progress_bar_enabled()
+        transformers_logging.set_verbosity_error()
+        transformers_logging.disable_progress_bar()
+
+    def __exit__(self, *_: object) -> None:
+        transformers_logging.set_verbosity(self.level)
+        if self.bar:
+            transformers_logging.enable_progress_bar()
+
+
+def _load_tokenizer(name: str, *, prefix_space: bool) -> PreTrainedTokenizerBase:
+    try:
+        tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(name)
+        if prefix_space and getattr(tokenizer, "add_prefix_space", None) is False:
+            tokenizer = AutoTokenizer.from_pretrained(name, add_prefix_space=True)
+    except (OSError, ValueError, KeyError) as error:
+        raise _unloadable(name, error) from error
+    if tokenizer.pad_token_id is None:
+        raise EncoderError("the tokenizer has no padding token", where=name, hint="use another --encoder")
+    return tokenizer
+
+
+def _load_model(name: str) -> tuple[PreTrainedModel, PreTrainedModel | None, str]:
+    """The backbone, the masked-LM model it belongs to or None, and why there is none."""
+    try:
+        config = AutoConfig.from_pretrained(name)
+        if type(config) not in AutoModelForMaskedLM._model_mapping:
+            return AutoModel.from_pretrained(name), None, f"{config.model_type} has none"
+        model, info = AutoModelForMaskedLM.from_pretrained(name, output_loading_info=True)
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        raise _unloadable(name, error) from error
+    base = base_of(model)
+    absent = [key for key in info["missing_keys"] if key.startswith(f"{model.base_model_prefix}.")]
+    if absent:
+        raise EncoderError(f"the checkpoint lacks weights of the encoder ({absent[0]}, ...)", where=name)
+    missing = missing_head_keys(info["missing_keys"], model)
+    if missing:
+        return base, None, f"the checkpoint does not hold {missing[0]}"
+    return base, model, ""
+
+
+def _load_native_pooler(name: str, backbone: PreTrainedModel) -> nn.Linear | None:
+    """The checkpoint's own pooler where it holds one: a random one made by the loader is not taken."""
+    if not _is_bert(backbone):
+        return None
+    model, info = AutoModel.from_pretrained(name, output_loading_info=True)
+    pooler = getattr(model, "pooler", None)
+    if pooler is None or any("pooler" in key for key in info["missing_keys"]):
+        return None
+    dense = getattr(pooler, "dense", None)
+    return dense if isinstance(dense, nn.Linear) else None
+
+
+def _is_bert(backbone: PreTrainedModel) -> bool:
+    return str(backbone.config.model_type) == "bert"
+
+
+def _unloadable(name: str, error: Exception) -> EncoderError:
+    first = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
+    return EncoderError(
+        f"the encoder cannot be loaded: {first}",
+        where=name,
+        hint="give a local transformers folder or a hub name that this machine can reach",
+    )
+
+
+def _check_tokenizer(tokenizer: PreTrainedTokenizerBase, backbone: PreTrainedModel, name: str) -> None:
+    embeddings = backbone.get_input_embeddings()
+    assert isinstance(embeddings, nn.Embedding)
+    rows = embeddings.num_embeddings
+    if len(tokenizer) > rows:
+        raise EncoderError(
+            f"the tokenizer has {len(tokenizer)} tokens, the encoder only {rows} embeddings: not of one model",
+            where=name,
+        )
+
+
+def _longest(tokenizer: PreTrainedTokenizerBase, backbone: PreTrainedModel) -> int:
+    config = backbone.config
+    positions = getattr(config, "max_position_embeddings", None) or MAX_TOKENS
+    # RoBERTa's position numbers begin behind the padding index.
+    offset = (config.pad_token_id or 0) + 1 if str(config.model_type) in _OFFSET_POSITIONS else 0
+    return int(min(MAX_TOKENS, positions - offset, tokenizer.model_max_length))
+
+
+_OFFSET_POSITIONS = {"roberta", "xlm-roberta", "camembert", "xmod", "xlm-roberta-xl", "mpnet", "data2vec-text"}

@@ -1,0 +1,207 @@
+"""The folder a training leaves: loads in sentence-transformers, AutoModel and AutoModelForMaskedLM.
+
+Before: dictsent.train. After: dictsent.tasks score it, lookup ranks with it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from dictsent.encoder import Encoder, quiet
+from dictsent.entryspace import EntrySpace
+from dictsent.errors import EncoderError, TrainingError
+from dictsent.heads import Pooler
+from dictsent.records import Pair
+from dictsent.train import Trained
+
+OWN = "dictsent"
+"""Sub-folder of what only dictsent reads: pooler, entries."""
+RECORD = "record.json"
+
+
+@dataclass(slots=True)
+class Model:
+    """A model folder, loaded.
+
+    Attributes:
+        encoder: gives the sentence vectors.
+        method: "defsent" or "defsent-plus", "" for a folder that dictsent did not train.
+        pooler, space: DefSent+'s, for reverse lookup.
+        record: what the folder says of its making.
+    """
+
+    encoder: Encoder
+    method: str
+    pooler: Pooler | None
+    space: EntrySpace | None
+    record: dict[str, Any]
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Load a folder that `save` wrote, or any transformers folder or hub name. Raises EncoderError."""
+        path = Path(folder)
+        encoder = Encoder.load(folder)
+        record = read_record(path)
+        pooler, space = _load_pooler(path / OWN, encoder.dim), load_space(path / OWN)
+        return cls(encoder, str(record.get("method", "")), pooler, space, record)
+
+    @classmethod
+    def of(cls, trained: Trained) -> Self:
+        """The model as it stands after training, before it is saved."""
+        return cls(trained.encoder, trained.method, trained.pooler, trained.space, {})
+
+    def encode(self, sentences: Sequence[str]) -> NDArray[np.float32]:
+        """Sentence vectors `(n, dim)`. (The TextEncoder protocol.)"""
+        return self.encoder.encode(sentences)
+
+    @torch.no_grad()
+    def entry_vectors(self, texts: Sequence[str]) -> Tensor:
+        """Vectors `(n, dim)` behind the pooler, to be multiplied with the entry matrix. Raises EncoderError."""
+        if self.pooler is None or self.space is None:
+            raise EncoderError("the model has no entries; DefSent+ models have", where=self.encoder.name)
+        return self.pooler(self.encoder.embed(texts))  # type: ignore[no-any-return]
+
+    @torch.no_grad()
+    def vocabulary_logits(self, texts: Sequence[str]) -> Tensor:
+        """Logits `(n, vocabulary)` of the frozen masked-LM head at the sentence vectors. Raises HeadError."""
+        head = self.encoder.head()
+        return head(self.encoder.embed(texts).to(self.encoder.device)).float().cpu()  # type: ignore[no-any-return]
+
+
+def save(trained: Trained, folder: Path, *, record: dict[str, Any], card: str) -> None:
+    """Write the model folder; `folder` must not exist or be empty. It appears whole or not at all.
+
+    Raises:
+        TrainingError: the folder is in use.
+    """
+    with appearing(folder) as partial:
+        _save_sentence_transformer(trained.encoder, partial)
+        (partial / OWN).mkdir()
+        if trained.pooler is not None and trained.space is not None:
+            _save_pooler(trained.pooler, partial / OWN)
+            save_space(trained.space, partial / OWN)
+        write_json(partial / RECORD, record)
+        (partial / "README.md").write_text(card, encoding="utf-8")
+
+
+@contextmanager
+def appearing(folder: Path) -> Iterator[Path]:
+    """A folder to write into that takes its name only when all is written; on an error nothing stays."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise TrainingError(
+            "the output folder is in use", where=str(folder), hint="name another with --out, or remove it"
+        )
+    partial = folder.with_name(f".{folder.name}.partial-{os.getpid()}")
+    try:
+        partial.mkdir(parents=True)
+        yield partial
+        if folder.exists():
+            folder.rmdir()
+        partial.rename(folder)
+    except OSError as error:
+        raise TrainingError(f"cannot be written: {error.strerror or error}", where=str(folder)) from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """The record of a model folder, empty where there is none. Raises EncoderError where it is damaged."""
+    path = folder / RECORD
+    if not path.is_file():
+        return {}
+    try:
+        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise EncoderError(f"the record is damaged: {error}", where=str(path)) from error
+    return record
+
+
+def write_json(path: Path, value: object) -> None:
+    """Write JSON for people and machines, with one line feed at the end; an older file is replaced whole."""
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_text(json.dumps(value, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    partial.replace(path)
+
+
+def save_space(space: EntrySpace, folder: Path) -> None:
+    """Write entries.safetensors and entries.jsonl."""
+    tensors = {"matrix": space.matrix.contiguous(), "own_rows": space.own_rows.contiguous()}
+    save_file(tensors, folder / "entries.safetensors")
+    ids: list[list[int]] = [[] for _ in space.names]
+    for entry, row in space.row_of.items():
+        ids[row].append(entry)
+    with (folder / "entries.jsonl").open("w", encoding="utf-8") as file:
+        header = {"circular": space.circular, "note": space.note, "queries": len(space.queries)}
+        file.write(json.dumps(header) + "\n")
+        for names, entries in zip(space.names, ids, strict=True):
+            file.write(json.dumps([names, entries], ensure_ascii=False) + "\n")
+        for query in space.queries:
+            said = [query.entry, query.headword, query.definition, query.split]
+            file.write(json.dumps(said, ensure_ascii=False) + "\n")
+
+
+def load_space(folder: Path) -> EntrySpace | None:
+    """The entry space that `save_space` wrote; None where there is none."""
+    path = folder / "entries.jsonl"
+    if not path.is_file():
+        return None
+    tensors = load_file(folder / "entries.safetensors")
+    with path.open(encoding="utf-8") as file:
+        header = json.loads(next(file))
+        rows = [json.loads(next(file)) for _ in range(len(tensors["matrix"]))]
+        queries = tuple(Pair(*json.loads(line)) for line in file)
+    return EntrySpace(
+        names=tuple(tuple(names) for names, _ in rows),
+        matrix=tensors["matrix"],
+        row_of={entry: row for row, (_, entries) in enumerate(rows) for entry in entries},
+        own_rows=tensors["own_rows"],
+        queries=queries,
+        circular=header["circular"],
+        note=header["note"],
+    )
+
+
+def _save_sentence_transformer(encoder: Encoder, folder: Path) -> None:
+    """Built-in modules only: others would need trust_remote_code. The root weights are the masked-LM model's."""
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer, WordWeights
+
+    weights = encoder.masked_lm or encoder.backbone
+    encoder.tokenizer.model_max_length = encoder.max_tokens
+    with quiet():
+        weights.save_pretrained(folder)
+        encoder.tokenizer.save_pretrained(folder)
+        modules = [Transformer(str(folder), max_seq_length=encoder.max_tokens)]
+        if encoder.pooling == "weighted" and encoder.token_weights is not None:
+            vocabulary = encoder.tokenizer.convert_ids_to_tokens(list(range(len(encoder.token_weights))))
+            modules.append(WordWeights(vocabulary, dict(zip(vocabulary, encoder.token_weights.tolist(), strict=True))))
+        mode = "mean" if encoder.pooling == "weighted" else encoder.pooling
+        modules.append(Pooling(encoder.dim, pooling_mode=mode))
+        SentenceTransformer(modules=modules, device="cpu").save(str(folder), create_model_card=False)
+        weights.save_pretrained(folder)
+
+
+def _save_pooler(pooler: Pooler, folder: Path) -> None:
+    write_json(folder / "pooler.json", {"activation": pooler.activation})
+    save_file({k: v.contiguous() for k, v in pooler.state_dict().items()}, folder / "pooler.safetensors")
+
+
+def _load_pooler(folder: Path, dim: int) -> Pooler | None:
+    if not (folder / "pooler.json").is_file():
+        return None
+    pooler = Pooler(dim, json.loads((folder / "pooler.json").read_text(encoding="utf-8"))["activation"])
+    pooler.load_state_dict(load_file(folder / "pooler.safetensors"))
+    return pooler.eval()

@@ -1,0 +1,98 @@
+"""The one training objective: a frozen matrix is the answer sheet of a softmax over sentence vectors.
+
+Before: dictsent.heads (DefSent) or dictsent.entryspace (DefSent+) give the scorer. After: dictsent.train minimises it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from dictsent.encoder import Encoder
+from dictsent.heads import MaskedLMHead, Pooler
+
+CHUNK = 8_192
+"""Rows of the matrix per pass of the softmax: logits of one chunk, not of all entries, are in memory."""
+
+
+class HeadLoss(nn.Module):
+    """DefSent: cross-entropy of the frozen masked-LM head's logits with the headword's token id (section 2.1)."""
+
+    def __init__(self, head: MaskedLMHead) -> None:
+        super().__init__()
+        self.head = head
+
+    def forward(self, vectors: Tensor, labels: Tensor) -> Tensor:
+        """Mean loss, a scalar, of `(batch, dim)` vectors and `(batch,)` token ids."""
+        return F.cross_entropy(self.head(vectors).float(), labels)
+
+
+class EntryLoss(nn.Module):
+    """DefSent+: cross-entropy over ALL entries of pooler(vector) @ matrix.T, no bias, no temperature (section 3)."""
+
+    matrix: Tensor
+
+    def __init__(self, pooler: Pooler, matrix: Tensor) -> None:
+        super().__init__()
+        self.pooler = pooler
+        self.register_buffer("matrix", matrix, persistent=False)
+
+    def forward(self, vectors: Tensor, labels: Tensor) -> Tensor:
+        """Mean loss, a scalar, of `(batch, dim)` vectors and `(batch,)` row numbers."""
+        return frozen_cross_entropy(self.pooler(vectors).float(), self.matrix, labels)
+
+
+class Objective(nn.Module):
+    """Encoder and loss as the module that a trainer sees."""
+
+    def __init__(self, encoder: Encoder, loss: HeadLoss | EntryLoss) -> None:
+        super().__init__()
+        self._encoder = (encoder,)
+        self.backbone = encoder.backbone
+        self.loss = loss
+
+    def forward(self, parts: list[dict[str, Tensor]], labels: Tensor) -> dict[str, Tensor]:
+        """The loss of one batch, given as micro-batches of like length; `labels` in the order of the parts."""
+        vectors = torch.cat([self._encoder[0].pooled(**part) for part in parts])
+        return {"loss": self.loss(vectors, labels)}
+
+
+def frozen_cross_entropy(vectors: Tensor, matrix: Tensor, labels: Tensor, *, chunk: int = CHUNK) -> Tensor:
+    """Mean cross-entropy of `vectors @ matrix.T` `(batch, n)` without holding it: memory is batch x chunk.
+
+    The matrix gets no gradient, so the gradient of the vectors is known once the softmax is: both come out of one
+    pass with a running maximum.
+    """
+    if len(matrix) <= chunk:
+        return F.cross_entropy(vectors @ matrix.T, labels)
+    loss: Tensor = _ChunkedCrossEntropy.apply(vectors, matrix, labels, chunk)  # type: ignore[no-untyped-call]
+    return loss
+
+
+class _ChunkedCrossEntropy(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, vectors: Tensor, matrix: Tensor, labels: Tensor, chunk: int) -> Tensor:
+        batch = len(vectors)
+        peak = vectors.new_full((batch, 1), -torch.inf)
+        total = vectors.new_zeros((batch, 1))
+        mean_row = torch.zeros_like(vectors)
+        for rows in matrix.split(chunk):
+            logits = vectors @ rows.T
+            higher = torch.maximum(peak, logits.amax(dim=1, keepdim=True))
+            shrink = torch.exp(peak - higher)
+            weights = logits.sub_(higher).exp_()
+            total = total * shrink + weights.sum(dim=1, keepdim=True)
+            mean_row = mean_row * shrink + weights @ rows
+            peak = higher
+        answers = matrix[labels]
+        own = (vectors * answers).sum(dim=1, keepdim=True)
+        ctx.save_for_backward((mean_row / total - answers) / batch)
+        return (peak + total.log() - own).mean()
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None, None]:
+        (gradient,) = ctx.saved_tensors
+        return gradient * gradients[0], None, None, None
