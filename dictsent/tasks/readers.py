@@ -265,7 +265,7 @@ def gold_file(path: Path) -> Path:
 def read_paired(path: Path, form: Form) -> Iterator[Row | Rejected]:
     """SemEval's and SentEval's layout: pairs in STS.input.X.txt, their scores line by line in STS.gs.X.txt."""
     pairs = lines(read_text(path))
-    scores = [line.strip() for line in read_text(gold_file(path)).split("\n")]
+    scores = [line.strip() for line in read_text(gold_file(path)).removesuffix("\n").split("\n")]
     while len(scores) > len(pairs) and not scores[-1]:
         scores.pop()
     if len(pairs) != len(scores):
