@@ -155,7 +155,7 @@ def test_each_distinct_sentence_is_embedded_once(seven):
 def test_a_constant_model_is_undefined_and_never_nan(seven):
     scores = evaluate(Constant(), english(seven), scoring=Scoring(detail=True, resamples=20))
     assert {score.value for score in scores} == {None}
-    assert scores[0].note == "undefined: all pairs get the same similarity"
+    assert "undefined: all pairs get the same similarity" in scores[0].note
     assert "NaN" not in json.dumps([score.to_json() for score in scores])
 
 
