@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -27,9 +27,8 @@ from transformers.utils import logging as transformers_logging
 
 from dictsent.errors import EncoderError, HeadError
 from dictsent.heads import MaskedLMHead, missing_head_keys
+from dictsent.settings import Pooling
 
-Pooling = Literal["cls", "mean", "max", "weighted"]
-POOLINGS: tuple[Pooling, ...] = ("cls", "mean", "max", "weighted")
 MAX_TOKENS = 512
 _TOKENS_PER_BATCH = 8_192
 _WASTE = 1.25

@@ -8,7 +8,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import torch
@@ -17,9 +16,8 @@ from torch import Tensor
 
 from dictsent.errors import TrainingError
 from dictsent.records import Pair
+from dictsent.settings import Isotropy
 
-Isotropy = Literal["none", "ica", "zca"]
-ISOTROPIES: tuple[Isotropy, ...] = ("none", "ica", "zca")
 Embed = Callable[[Sequence[str]], Tensor]
 
 

@@ -6,7 +6,7 @@ Before: a checkpoint. After: dictsent.objective puts a head or a pooler behind t
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -15,8 +15,8 @@ from transformers.activations import ACT2FN
 from transformers.modeling_outputs import BaseModelOutputWithPoolingAndCrossAttentions
 
 from dictsent.errors import EncoderError
+from dictsent.settings import PoolerKind
 
-PoolerKind = Literal["auto", "native", "mlm", "identity"]
 _TRANSFORMS = (
     # Where each family keeps the dense layer of its head, and the activation behind it ("" : the config's hidden_act).
     ("cls.predictions.transform.dense", ""),  # bert, ernie, megatron-bert, deberta, nomic_bert

@@ -81,6 +81,31 @@ class Model:
         return head(self.encoder.embed(texts).to(self.encoder.device)).float().cpu()  # type: ignore[no-any-return]
 
 
+class SentenceTransformerEncoder:
+    """A sentence-transformers folder or hub name whose modules are more than a transformer and its pooling."""
+
+    def __init__(self, name: str) -> None:
+        from sentence_transformers import SentenceTransformer
+
+        with quiet():
+            self._model = SentenceTransformer(name, device="cpu")
+
+    def encode(self, sentences: Sequence[str]) -> NDArray[np.float32]:
+        """Sentence vectors `(n, dim)`. (The TextEncoder protocol.)"""
+        vectors: NDArray[np.float32] = self._model.encode(list(sentences), show_progress_bar=False)
+        return vectors
+
+
+def text_encoder(name: str) -> Model | SentenceTransformerEncoder:
+    """What encodes sentences with a model folder or hub name. Raises EncoderError."""
+    modules = Path(name) / "modules.json"
+    if modules.is_file():
+        kinds = [str(m["type"]).rpartition(".")[2] for m in json.loads(modules.read_text(encoding="utf-8"))]
+        if kinds[0] != "Transformer" or not set(kinds) <= {"Transformer", "WordWeights", "Pooling"}:
+            return SentenceTransformerEncoder(name)
+    return Model.load(name)
+
+
 def save(trained: Trained, folder: Path, *, record: dict[str, Any], card: str) -> None:
     """Write the model folder; `folder` must not exist or be empty. It appears whole or not at all.
 

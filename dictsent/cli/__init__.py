@@ -1,5 +1,8 @@
-"""The command line: parse, call the library, show. click and rich live here only."""
+"""The command line: parse, call the library, show. click and rich live here only.
 
+Commands import the library's heavy parts when they run, so that `--help` is quick.
+"""
 
-def main() -> None:
-    """Run the command line."""
+from dictsent.cli.main import cli, main
+
+__all__ = ["cli", "main"]

@@ -1,0 +1,81 @@
+"""How things are shown: results to stdout, everything else to stderr; progress for people and for logs.
+
+Before: the commands. After: a terminal, a log file, or a script that reads JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+SCHEMA_VERSION = 1
+"""Of every JSON object on stdout. Keys are only ever added."""
+
+_LOG_EVERY = 15.0
+
+
+def emit(value: dict[str, Any]) -> None:
+    """One JSON object on stdout."""
+    click.echo(json.dumps({"schema_version": SCHEMA_VERSION, **value}, ensure_ascii=False))
+
+
+def note(text: str) -> None:
+    """One line for people, on stderr."""
+    click.echo(text, err=True)
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, title: str = "", left: int = 1) -> None:
+    """A table on stdout; the first `left` columns are text, the others figures. Never cut in a pipe."""
+    shown = Table(title=title or None, title_justify="left", header_style="bold")
+    for number, column in enumerate(columns):
+        shown.add_column(column, justify="left" if number < left else "right", overflow="fold")
+    for row in rows:
+        shown.add_row(*("" if cell is None else str(cell) for cell in row))
+    terminal = sys.stdout.isatty()
+    Console(file=sys.stdout, width=None if terminal else 200, soft_wrap=not terminal).print(shown)
+
+
+@dataclass(slots=True)
+class Bar:
+    """A running piece of work: call `update` as often as you like."""
+
+    label: str
+    _progress: Progress | None = None
+    _task: Any = None
+    _last: float = field(default_factory=time.monotonic)
+
+    def update(self, done: float, total: float, text: str = "") -> None:
+        """Say how much is done of how much (0: unknown), and a few words."""
+        if self._progress is not None:
+            self._progress.update(self._task, completed=done, total=total or None, text=text)
+        elif time.monotonic() - self._last >= _LOG_EVERY:
+            self._last = time.monotonic()
+            share = f"{100 * done / total:.0f} %" if total else f"{done:.0f}"
+            note(f"{self.label}: {share} {text}".rstrip())
+
+
+@contextmanager
+def working(label: str) -> Iterator[Bar]:
+    """A progress bar in a terminal; in a log, a line every quarter of a minute."""
+    if not sys.stderr.isatty():
+        yield Bar(label)
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        TextColumn("{task.fields[text]}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        yield Bar(label, progress, progress.add_task(label, total=None, text=""))

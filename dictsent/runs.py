@@ -1,0 +1,40 @@
+"""The folder of runs: names for new ones, the newest finished one.
+
+Before: dictsent.model writes a model folder. After: the command line finds it again.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dictsent.errors import TrainingError
+from dictsent.model import RECORD, read_record
+
+
+def next_folder(runs: Path, *, language: str, method: str) -> Path:
+    """runs/<lang>-<method>-<n> with the first free n."""
+    stem = f"{language}-{method}"
+    taken = (
+        {p.name.removeprefix(".").partition(".partial")[0] for p in runs.glob("*") if p.is_dir()}
+        if runs.is_dir()
+        else set()
+    )
+    number = 1
+    while f"{stem}-{number}" in taken:
+        number += 1
+    return runs / f"{stem}-{number}"
+
+
+def finished(runs: Path) -> list[Path]:
+    """Folders of finished runs, oldest first by the time their record was made."""
+    folders = [p.parent for p in runs.glob(f"*/{RECORD}") if not p.parent.name.startswith(".")]
+    return sorted(folders, key=lambda p: (str(read_record(p).get("created", "")), p.stat().st_mtime))
+
+
+def newest(runs: Path, *, language: str = "") -> Path:
+    """The newest finished run, of one language if given. Raises TrainingError where there is none."""
+    folders = [p for p in finished(runs) if not language or read_record(p).get("language") == language]
+    if not folders:
+        of = f" of language {language}" if language else ""
+        raise TrainingError(f"there is no finished run{of}", where=str(runs), hint="train one, or name a model folder")
+    return folders[-1]
