@@ -8,13 +8,15 @@ from __future__ import annotations
 import bz2
 import codecs
 import gzip
+import io
 import lzma
+import re
 import tarfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 from dictsent.adapter import Reading
 from dictsent.errors import SourceError
@@ -22,6 +24,7 @@ from dictsent.errors import SourceError
 LINE_LIMIT = 1 << 20
 """The longest line, in bytes, that is taken for a record."""
 
+_BAD_BYTE = re.compile("[\udc80-\udcff]")
 _DAMAGE = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, tarfile.TarError)
 _COMPRESSED: tuple[tuple[bytes, Callable[..., Any]], ...] = (
     (b"\x1f\x8b", gzip.open),
@@ -78,24 +81,106 @@ def damage_as_source_error(path: Path) -> Iterator[None]:
         raise SourceError(f"cannot be read: {error.strerror or error}", where=str(path)) from error
 
 
-def detect_encoding(start: bytes, *, otherwise: str = "utf-8") -> str:
-    """The encoding that a byte-order mark names, else UTF-8 where the bytes are UTF-8, else `otherwise`."""
+def detect_encoding(start: bytes) -> str:
+    """The encoding that a byte-order mark names, else UTF-16 by its zeros, else UTF-8, else "".
+
+    UTF-8 needs half of the lines with bytes beyond ASCII to be UTF-8, which no other encoding's lines are by chance.
+    """
     for mark, name in _BOMS:
         if start.startswith(mark):
             return name
+    even, odd = start[::2].count(0), start[1::2].count(0)
+    if 4 * max(even, odd) > len(start) > 20 * min(even, odd):
+        return "utf-16-le" if odd > even else "utf-16-be"
+    lines = [line for line in start.split(b"\n") if not line.isascii()]
+    good = sum(_is_utf_8(line) for line in lines)
+    return "utf-8" if 2 * good >= len(lines) else ""
+
+
+def _is_utf_8(line: bytes) -> bool:
     try:
-        codecs.getincrementaldecoder("utf-8")().decode(start)
+        codecs.getincrementaldecoder("utf-8")().decode(line)
     except UnicodeDecodeError:
-        return otherwise
-    return "utf-8"
-
-
-def compressed_size(path: Path) -> int:
-    """Bytes on disk, the measure of Reading.total."""
-    return path.stat().st_size
+        return False
+    return True
 
 
 def count_done(stream: BinaryIO, reading: Reading) -> None:
     """Set Reading.done to the bytes of the file on disk that have been read through `stream`."""
     raw = getattr(stream, "fileobj", None) or getattr(stream, "_fp", None) or stream
     reading.done = min(raw.tell(), reading.total)
+
+
+class Line(NamedTuple):
+    """A line without its end; `fault` says why its text cannot be used ("line too long", "not UTF-8"), "" if it can."""
+
+    number: int
+    text: str
+    fault: str
+
+
+def read_lines(path: Path, encoding: str, reading: Reading) -> Iterator[Line]:
+    """The lines of a text file, whatever their length, in memory bounded by LINE_LIMIT.
+
+    Args:
+        encoding: as detect_encoding gives it. A bad byte spoils its line in UTF-8, the whole file in UTF-16 and 32.
+    """
+    errors = "surrogateescape" if encoding.startswith("utf-8") else "strict"
+    reading.total = path.stat().st_size
+    with damage_as_source_error(path), open_plain(path) as stream:
+        text = io.TextIOWrapper(stream, encoding=encoding, errors=errors, newline="\n")
+        number = 0
+        try:
+            while line := text.readline(LINE_LIMIT):
+                number += 1
+                fault = "not UTF-8" if _BAD_BYTE.search(line) else ""
+                if len(line) == LINE_LIMIT and not line.endswith("\n"):
+                    fault = "line too long"
+                    while (rest := text.readline(LINE_LIMIT)) and not rest.endswith("\n"):
+                        pass
+                if not number % 1000:
+                    count_done(stream, reading)
+                yield Line(number, line.rstrip("\r\n"), fault)
+        except UnicodeError as error:
+            name = encoding.upper().removesuffix("-SIG")
+            raise SourceError(
+                f"not {name}: {error.reason if isinstance(error, UnicodeDecodeError) else error}",
+                where=f"{path}, after line {number}",
+                hint="give --encoding",
+            ) from error
+        reading.done = reading.total
+
+
+def text_encoding(path: Path, given: str = "") -> str:
+    """The encoding to read a text file in: the given one, or the one its beginning shows.
+
+    Raises:
+        SourceError: no encoding of the given name, or the beginning is neither UTF-8 nor UTF-16 or 32.
+    """
+    if given:
+        try:
+            codecs.lookup(given)
+        except LookupError:
+            hint = "try utf-8, utf-16, latin-1, cp1252, cp1251, euc-jp, gb18030"
+            raise SourceError(f"{given!r} is no encoding", where="--encoding", hint=hint) from None
+        return "utf-8-sig" if codecs.lookup(given).name == "utf-8" else given
+    start = beginning(path)
+    if found := detect_encoding(start):
+        return found
+    raise SourceError("neither UTF-8 nor UTF-16", where=str(path), hint="give --encoding, such as latin-1 or cp1251")
+
+
+def sample_lines(path: Path, encoding: str = "", size: int = 1 << 15) -> list[str]:
+    """The first whole lines of a text file, none where it is no text: what `matches` looks at."""
+    start = beginning(path, size)
+    name = encoding or detect_encoding(start)
+    if not name or not start:
+        return []
+    try:
+        text = codecs.getincrementaldecoder(name)("replace" if name.startswith("utf-8") else "strict").decode(start)
+    except (UnicodeError, LookupError):
+        return []
+    if "\x00" in text:
+        return []
+    lines = text.split("\n")
+    return [line.rstrip("\r") for line in (lines if len(start) < size else lines[:-1])]
