@@ -5,12 +5,14 @@ Before: dictsent.tasks (sets, readers, scorers) and any TextEncoder. After: tabl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from dictsent.errors import TaskError
+from dictsent.errors import ExpectationError, TaskError
 from dictsent.tasks.data import SEVEN, Choice, LeftOut, find
-from dictsent.tasks.embedding import Embeddings, Progress, TextEncoder, embed
+from dictsent.tasks.embedding import Fitted, Progress, TextEncoder, embed
 from dictsent.tasks.readers import SentencePairs, load
 from dictsent.tasks.scores import Score
 from dictsent.tasks.statistics import Floats
@@ -45,26 +47,35 @@ def evaluate(
     """Figures of all sets in their order, then the seven-set averages.
 
     Args:
-        encoder: gives (n, d) vectors; one with `fit_texts` is fitted on all distinct sentences of the sets first.
+        encoder: gives (n, d) vectors; one with `fit_texts` is fitted on each set first.
         progress: called with the number of distinct sentences embedded and in all.
 
     Raises:
         EncoderError: the encoder's vectors are unusable.
     """
     scoring = scoring or Scoring()
-    vectors = embed(encoder, sentences(sets), progress)
-    scores = [score for pairs in sets for score in score_set(pairs, similarity(pairs, vectors), scoring)]
+    scores: list[Score] = []
+    for pairs, values in similarities(encoder, sets, progress=progress):
+        scores += score_set(pairs, values, scoring)
     return scores + averages(scores)
+
+
+def similarities(
+    encoder: TextEncoder, sets: Sequence[SentencePairs], *, progress: Progress | None = None
+) -> Iterator[tuple[SentencePairs, Floats]]:
+    """Each set with the (n,) cosines of its pairs.
+
+    An encoder with `fit_texts` is fitted on each set by itself, so that a set's figure does not hang on the others.
+    """
+    shared = None if isinstance(encoder, Fitted) else embed(encoder, sentences(sets), progress)
+    for pairs in sets:
+        vectors = shared or embed(encoder, sentences([pairs]), progress)
+        yield pairs, cosine(vectors.rows(pairs.first), vectors.rows(pairs.second))
 
 
 def sentences(sets: Iterable[SentencePairs]) -> list[str]:
     """All sentences of the sets, with repetitions."""
     return [text for pairs in sets for text in (*pairs.first, *pairs.second)]
-
-
-def similarity(pairs: SentencePairs, vectors: Embeddings) -> Floats:
-    """(n,) cosine of each pair."""
-    return cosine(vectors.rows(pairs.first), vectors.rows(pairs.second))
 
 
 def main_scores(scores: Iterable[Score]) -> list[Score]:
@@ -80,3 +91,52 @@ def paper_row(scores: Iterable[Score]) -> dict[str, float | None]:
     """The row of the papers' tables: STS12 STS13 STS14 STS15 STS16 STS-B SICK-R Avg; None where there is no figure."""
     found = {score.task: score.value for score in main_scores(scores) if score.language == "en"}
     return {column: found.get(column) for column in (*SEVEN, AVERAGE)}
+
+
+def read_expected(path: Path) -> dict[str, tuple[float, float]]:
+    """Bounds by score from TOML lines: "STS-B" = 70.0 (at least) or "words mrr" = [0.05, 0.2] (between).
+
+    Raises:
+        TaskError: not TOML, or a bound that is no number or pair of numbers.
+    """
+    try:
+        with path.open("rb") as file:
+            table = tomllib.load(file)
+    except tomllib.TOMLDecodeError as error:
+        raise TaskError(f"not TOML: {error}", where=str(path)) from None
+    return {key: _bounds(value, key, path) for key, value in table.items()}
+
+
+def _bounds(value: object, key: str, path: Path) -> tuple[float, float]:
+    bounds = [float(v) for v in (value if isinstance(value, list) else [value]) if isinstance(v, int | float)]
+    if len(bounds) != (len(value) if isinstance(value, list) else 1) or len(bounds) not in (1, 2):
+        raise TaskError(f"{key!r} needs a number or two, not {value!r}", where=str(path))
+    return bounds[0], bounds[1] if len(bounds) > 1 else math.inf
+
+
+def check_expected(scores: Sequence[Score], expected: Mapping[str, tuple[float, float]], *, where: str = "") -> None:
+    """Compare scores with their bounds.
+
+    A key is a task ("STS-B"), with the metric where it is not Spearman ("words mrr"), with the language where several
+    have the task ("STSb-multi-mt de"), with the text's kind for another than the first ("Avg raw-unexposed").
+
+    Raises:
+        ExpectationError: names every score that is outside, undefined or not there.
+    """
+    faults = []
+    for key, (low, high) in expected.items():
+        found = next((score for score in scores if key in _keys(score)), None)
+        if found is None or found.value is None:
+            faults.append(f"{key} was not scored" + (f" ({found.note})" if found and found.note else ""))
+        elif not low <= found.value <= high:
+            faults.append(
+                f"{key} is {found.value:.4g}, expected {low:g}" + (f" to {high:g}" if high < math.inf else "")
+            )
+    if faults:
+        raise ExpectationError("; ".join(faults), where=where)
+
+
+def _keys(score: Score) -> set[str]:
+    task, metric = score.task, score.metric
+    names = {f"{task} {metric}", f"{task} {score.language} {metric}", f"{task} {score.variant} {metric}"}
+    return names | {name.removesuffix(" spearman") for name in names}

@@ -198,7 +198,7 @@ def test_a_complete_copy_wins_over_a_preferred_one(tmp_path):
 def test_what_is_missing_is_said(tmp_path):
     _, left_out = find(Choice(languages=("en",)), [tmp_path])
     reasons = {row.set.label: row.reason for row in left_out}
-    assert reasons["STS12"] == "no file of its known names found"
+    assert reasons["STS12"] == "not found (--data names a folder of sets)"
     assert reasons["STSb-multi-mt (en)"] == "holds the pairs of STS-B again; name it to score it"
 
 

@@ -27,8 +27,8 @@ _COMMANDS = {
     "train": "train",
     "encode": "train",
     "eval": "evaluation",
-    "compare": "evaluation",
-    "report": "evaluation",
+    "compare": "comparison",
+    "report": "comparison",
     "run": "run",
 }
 

@@ -21,7 +21,7 @@ UNSPACED = ("ja", "zh", "th", "lo", "km", "my", "bo")
 class Tfidf:
     """Sparse tf-idf vectors (scikit-learn's TfidfVectorizer, smoothed idf, length 1) of lowercased words.
 
-    Fitted on `corpus` where one is given, else on the distinct texts of each evaluation.
+    Fitted on `corpus` where one is given, else on the distinct texts that it is asked to compare.
     """
 
     def __init__(self, *, corpus: Iterable[str] | None = None, language: str = "en") -> None:
@@ -63,9 +63,12 @@ class AverageEmbeddings:
     def __init__(self, folder: str) -> None:
         from transformers import AutoModel, AutoTokenizer
 
+        from dictsent.encoder import quiet
+
         try:
-            self._tokenizer = AutoTokenizer.from_pretrained(folder)
-            table = AutoModel.from_pretrained(folder).get_input_embeddings().weight
+            with quiet():
+                self._tokenizer = AutoTokenizer.from_pretrained(folder)
+                table = AutoModel.from_pretrained(folder).get_input_embeddings().weight
         except (OSError, ValueError) as error:
             raise EncoderError(f"no transformers encoder: {str(error).splitlines()[0]}", where=folder) from None
         self._table: NDArray[np.float32] = table.detach().float().numpy()

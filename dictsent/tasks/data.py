@@ -276,7 +276,7 @@ def locate(row: PairSet, shelf: Shelf, choice: Choice) -> tuple[list[Copy], str]
         return [], refused[0]
     if not any(split in form.paths for form in row.forms):
         return [], f"has no {split} split with public scores"
-    return [], "no file of its known names found"
+    return [], "not found (--data names a folder of sets)"
 
 
 def _has_forms(row: PairSet) -> bool:

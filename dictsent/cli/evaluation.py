@@ -1,0 +1,334 @@
+"""`eval`, `compare`, `report`: how good an encoder is, and against what.
+
+Before: dictsent.evaluate, dictsent.tasks. After: a table, JSON or a report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dictsent.cli.options import data_option, json_option, runs_option, store_option
+from dictsent.cli.show import emit, note, table, working
+
+if TYPE_CHECKING:
+    from dictsent.tasks.data import LeftOut
+    from dictsent.tasks.embedding import TextEncoder
+    from dictsent.tasks.readers import SentencePairs
+    from dictsent.tasks.scores import Score
+
+MODELS_HELP = """MODEL is a model folder, a sentence-transformers hub name, tfidf, avg-embeddings:FOLDER, cls:FOLDER,
+mean:FOLDER, last:FOLDER, a file of word vectors, a .npy matrix beside its .txt, or python:module.function; several
+stand in one table. Without one, the newest finished run is scored."""
+
+models_argument = click.argument("models", metavar="[MODEL]...", nargs=-1)
+lang_option = click.option("--lang", "language", default="", help="Language of the texts (tag or name).")
+expect_option = click.option(
+    "--expect",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help='Exit 1 where a score falls below its bound: TOML lines such as "STS-B" = 70.0 or "words mrr" = [0.05, 1.0].',
+)
+
+
+@click.group("eval")
+def eval_command() -> None:
+    """Score an encoder: sentence similarity, word prediction, transfer, isotropy."""
+
+
+@eval_command.command("sts", help="Score sentence similarity (Spearman x100 of the cosine).\n\n" + MODELS_HELP)
+@models_argument
+@data_option
+@lang_option
+@click.option(
+    "--protocol",
+    type=click.Choice(["paper", "mteb"]),
+    default="paper",
+    show_default=True,
+    help="SICK-R: 4,927 pairs of the test file (paper) or all 9,927 (mteb).",
+)
+@click.option("--text", "variant", default="", help="Only this kind of text: raw, senteval, aws, deepl.")
+@click.option("--set", "names", multiple=True, metavar="NAME", help="Only this set; may be repeated.")
+@click.option("--split", default="", help="train, dev or test; by default what each set is reported on.")
+@click.option(
+    "--pairs",
+    "files",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A file of your own: score, sentence 1, sentence 2; may be repeated.",
+)
+@click.option("--detail", is_flag=True, help="Also subsets, their mean and weighted mean, and Pearson.")
+@click.option("--intervals", is_flag=True, help="95 % bootstrap intervals (1,000 resamples).")
+@expect_option
+@runs_option
+@json_option
+def sts_command(
+    models: tuple[str, ...],
+    data: Path | None,
+    language: str,
+    protocol: str,
+    variant: str,
+    names: tuple[str, ...],
+    split: str,
+    files: tuple[Path, ...],
+    detail: bool,
+    intervals: bool,
+    expect: Path | None,
+    runs: Path,
+    as_json: bool,
+) -> None:
+    """Score sentence similarity."""
+    from dictsent.evaluate import available, evaluate
+    from dictsent.tasks.data import Choice
+    from dictsent.tasks.own import own_pairs
+    from dictsent.tasks.sts import Scoring
+
+    chosen, tag = resolve(models, runs, language)
+    choice = Choice(
+        protocol=protocol, languages=(tag,) if tag and not names else (), names=names, variant=variant, split=split
+    )
+    sets: list[SentencePairs] = [own_pairs(path, language=tag or "und") for path in files]
+    left_out: list[LeftOut] = []
+    if names or not files:
+        found, left_out = available(choice, folders(data))
+        sets += found
+    say_left_out(left_out)
+    scoring = Scoring(protocol=protocol, detail=detail, resamples=1000 if intervals else 0)
+    scores = each_model(
+        chosen, tag, lambda system, progress: evaluate(system, sets, scoring=scoring, progress=progress)
+    )
+    if as_json:
+        emit(as_record(scores))
+    else:
+        show_sts(scores)
+    check(scores, expect)
+
+
+def say_left_out(left_out: Sequence[LeftOut]) -> None:
+    """Which sets are not scored and why, one line a reason."""
+    reasons: dict[str, list[str]] = {}
+    for row in left_out:
+        reasons.setdefault(row.reason, []).append(row.set.label)
+    for reason, names in reasons.items():
+        note(f"left out: {', '.join(names)}: {reason}")
+
+
+def folders(data: Path | None) -> list[Path]:
+    """Where evaluation sets are looked for: --data (or $DICTSENT_DATA), then the cache of `eval fetch`."""
+    cache = cache_folder()
+    return [folder for folder in ([data] if data else []) + ([cache] if cache.is_dir() else [])]
+
+
+def cache_folder() -> Path:
+    """The folder that `eval fetch` fills."""
+    import os
+
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(base) if base else Path.home() / ".cache") / "dictsent" / "sets"
+
+
+def resolve(models: Sequence[str], runs: Path, language: str) -> tuple[list[str], str]:
+    """The named models, or the newest finished run; and the language that was given or that the first was made for."""
+    from dictsent.languages import find_language
+
+    tag = find_language(language) if language else ""
+    if models:
+        return list(models), tag or model_language(models[0])
+    from dictsent.runs import newest
+
+    folder = newest(runs, language=tag)
+    note(f"model: {folder} (the newest finished run)")
+    return [str(folder)], tag or model_language(str(folder))
+
+
+def model_language(name: str) -> str:
+    """What a model folder says of its language, in its record or its card; English where it says nothing."""
+    import json
+
+    record, card = Path(name) / "record.json", Path(name) / "README.md"
+    if record.is_file():
+        found = json.loads(record.read_text(encoding="utf-8")).get("language", "")
+        if found:
+            return str(found)
+    if card.is_file():
+        for line in card.read_text(encoding="utf-8", errors="replace").split("\n")[1:40]:
+            if line.startswith("language:") and line.partition(":")[2].strip():
+                return line.partition(":")[2].strip()
+    note(f"{name} does not say its language: scoring English (--lang names another)")
+    return "en"
+
+
+def each_model(
+    names: Sequence[str],
+    language: str,
+    work: Callable[[TextEncoder, Callable[[int, int], None]], list[Score]],
+) -> dict[str, list[Score]]:
+    """Load one model after the other and do the work with it, progress shown."""
+    from dictsent.tasks.systems import load_system
+
+    results: dict[str, list[Score]] = {}
+    for name in names:
+        system = load_system(name, language=language or "en")
+        with working(f"embedding with {name}") as bar:
+            results[name] = work(system, bar.update)
+    return results
+
+
+def as_record(scores: dict[str, list[Score]]) -> dict[str, Any]:
+    """The JSON object: `model` and `scores` of the first, `models` for all where there are several."""
+    models = [{"model": name, "scores": [score.to_json() for score in rows]} for name, rows in scores.items()]
+    notes = list(dict.fromkeys(f"{s.task}: {s.note}" for rows in scores.values() for s in rows if s.note))
+    record: dict[str, Any] = {**models[0], "notes": notes}
+    return record | {"models": models} if len(models) > 1 else record
+
+
+def show_sts(scores: dict[str, list[Score]]) -> None:
+    """The papers' table where there is one of the seven sets, then the others, a row a set."""
+    from dictsent.evaluate import main_scores, paper_row
+    from dictsent.tasks.data import SEVEN
+    from dictsent.tasks.sts import AVERAGE, UNEXPOSED
+
+    some = next(iter(scores.values()))
+    english = [score for score in main_scores(some) if score.task in (*SEVEN, AVERAGE) and score.language == "en"]
+    if english:
+        kinds = "; ".join(dict.fromkeys(f"{s.variant} text" for s in english if s.task != "SICK-R" and s.variant))
+        columns = [name for name in paper_row(some) if any(score.task == name for score in english)]
+        rows = [row for name, found in scores.items() for row in paper_rows(name, found, columns)]
+        title = f"Spearman x100, all pairs of a set together ({english[0].protocol} protocol, {kinds or 'raw text'})"
+        table(["model", *columns], rows, title=title)
+    show_rows(scores, skip={id(s) for s in some if s in english or s.variant.endswith(UNEXPOSED)})
+    for message in dict.fromkeys(f"{s.task}: {s.note}" for rows in scores.values() for s in rows if s.note):
+        note(message)
+
+
+def paper_rows(name: str, scores: Sequence[Score], columns: Sequence[str]) -> list[list[str]]:
+    """A model's row, and a second one without the pairs that hold WordNet glosses where it has such."""
+    from dictsent.evaluate import main_scores
+    from dictsent.tasks.sts import UNEXPOSED
+
+    whole = {score.task: score for score in main_scores(scores) if score.language == "en"}
+    unexposed = {s.task: s for s in scores if s.variant.endswith(UNEXPOSED) and "/" not in s.task}
+    rows = [[name, *(figure(whole.get(column)) for column in columns)]]
+    if unexposed:
+        rows.append(["  without exposed pairs", *(figure(unexposed.get(column), blank="") for column in columns)])
+    return rows
+
+
+def show_rows(scores: dict[str, list[Score]], skip: set[int]) -> None:
+    """Every figure that the papers' table does not show, a row each, models side by side."""
+    some = next(iter(scores.values()))
+    rows = []
+    for number, score in enumerate(some):
+        if id(score) in skip:
+            continue
+        name = f"{score.task} (smoke set)" if score.protocol == "smoke" else score.task
+        facts = [name, score.language, score.split, score.variant, score.metric, f"{score.n:,}"]
+        rows.append([*facts, *(figure(found[number]) for found in scores.values())])
+    if rows:
+        table(["set", "language", "split", "text", "metric", "n", *scores], rows, left=5)
+
+
+def figure(score: Score | None, blank: str = "-") -> str:
+    """Two decimals for correlations, four for proportions, with the interval where there is one."""
+    if score is None or score.value is None:
+        return blank
+    digits = 4 if score.metric.startswith(("mrr", "top")) else 2
+    text = f"{score.value:.{digits}f}"
+    return f"{text} [{score.interval[0]:.{digits}f}, {score.interval[1]:.{digits}f}]" if score.interval else text
+
+
+def check(scores: dict[str, list[Score]], expect: Path | None) -> None:
+    """Raise ExpectationError where a model's score is outside what a file expects."""
+    if expect is None:
+        return
+    from dictsent.evaluate import check_expected, read_expected
+
+    expected = read_expected(expect)
+    for name, rows in scores.items():
+        check_expected(rows, expected, where=name)
+    note(f"all {len(expected)} expected scores are met")
+
+
+@eval_command.command("words", help="Predict headwords from held-out definitions.\n\n" + MODELS_HELP)
+@models_argument
+@store_option
+@lang_option
+@click.option("--split", type=click.Choice(["dev", "test"]), default="test", show_default=True)
+@click.option("--limit", type=click.IntRange(min=1), help="At most this many definitions of the store, whole entries.")
+@click.option("--filtered", is_flag=True, help="Synonyms with the same definition count as right answers.")
+@expect_option
+@runs_option
+@json_option
+def words_command(
+    models: tuple[str, ...],
+    store: Path,
+    language: str,
+    split: str,
+    limit: int | None,
+    filtered: bool,
+    expect: Path | None,
+    runs: Path,
+    as_json: bool,
+) -> None:
+    """Predict headwords."""
+    from dictsent.pairs import PairSettings, select
+    from dictsent.store import Store
+    from dictsent.tasks.words import entry_scores, word_scores
+
+    chosen, tag = resolve(models, runs, language)
+    with Store(store) as opened:
+        pairs = select(opened, PairSettings(language=tag, limit=limit))
+    queries = pairs.test if split == "test" else pairs.dev
+    variant = "entries-filtered" if filtered else "entries"
+
+    def work(system: TextEncoder, progress: Callable[[int, int], None]) -> list[Score]:
+        ranking = entry_scores(system, queries, pairs.all(), filtered=filtered, progress=progress)
+        return word_scores(ranking, language=tag, split=split, variant=variant)
+
+    scores = each_model(chosen, tag, work)
+    if as_json:
+        emit(as_record(scores))
+    else:
+        show_words(scores)
+    check(scores, expect)
+
+
+def show_words(scores: dict[str, list[Score]]) -> None:
+    """The DefSent paper's Table 2: a row a model."""
+    some = next(iter(scores.values()))
+    title = f"Word prediction, {some[0].language}, {some[0].split} split, {some[0].n:,} definitions ({some[0].variant})"
+    table(["model", *(s.metric for s in some)], [[n, *map(figure, rows)] for n, rows in scores.items()], title=title)
+    for message in dict.fromkeys(s.note for rows in scores.values() for s in rows if s.note):
+        note(message)
+
+
+@eval_command.command("list")
+@data_option
+@lang_option
+@click.option("--protocol", type=click.Choice(["paper", "mteb"]), default="paper", show_default=True)
+@json_option
+def list_command(data: Path | None, language: str, protocol: str, as_json: bool) -> None:
+    """List the sentence similarity sets, and which are there."""
+    from dictsent.languages import find_language
+    from dictsent.tasks.data import Choice, choose, find
+
+    choice = Choice(protocol=protocol, languages=(find_language(language),) if language else ())
+    copies, left_out = find(choice, folders(data))
+    there = {(c.set.name, c.set.language): c for c in copies}
+    reasons = {(row.set.name, row.set.language): row.reason for row in left_out}
+    rows = []
+    for row in choose(choice):
+        key = (row.name, row.language)
+        copy = there.get(key)
+        state = (f"found {copy.variant}".strip() if copy else reasons.get(key, "")) + (
+            f", lacks {', '.join(copy.missing)}" if copy and copy.missing else ""
+        )
+        pairs = "/".join(f"{split} {n:,}" for split, n in row.pairs.items())
+        rows.append((row.name, row.language, pairs, row.origin, row.licence, state))
+    columns = ["set", "language", "pairs", "origin", "licence", "state"]
+    if as_json:
+        emit({"sets": [dict(zip(columns, row, strict=True)) for row in rows]})
+    else:
+        table(columns, rows, left=6)
