@@ -5,18 +5,16 @@ Before: dictsent.errors. After: adapters make them, the store keeps them, dictse
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from dataclasses import dataclass
 
-_WHITE = re.compile(r"\s+")
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff\u200e\u200f"))
 _APOSTROPHES = str.maketrans("’ʼ＇‘", "''''")
 
 
 def fold_space(text: str) -> str:
     """NFC, with every run of white space folded to one space and none at the ends."""
-    return _WHITE.sub(" ", unicodedata.normalize("NFC", text)).strip()
+    return " ".join((text if text.isascii() else unicodedata.normalize("NFC", text)).split())
 
 
 def comparison_form(text: str) -> str:
@@ -25,8 +23,9 @@ def comparison_form(text: str) -> str:
     NFKC (full- and half-width forms become one), one kind of apostrophe, no invisible marks, white space folded.
     Case and punctuation stay: near-duplicates are another matter.
     """
-    folded = unicodedata.normalize("NFKC", text).translate(_INVISIBLE).translate(_APOSTROPHES)
-    return _WHITE.sub(" ", folded).strip()
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text).translate(_INVISIBLE).translate(_APOSTROPHES)
+    return " ".join(text.split())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
 """`dictsent ingest`: dictionary files into the store.
 
-Before: the shell, or a folder's walk. After: each source is in the store whole, or not at all.
+Before: the shell. After: dictsent.sources reads them, each whole or not at all.
 """
 
 from __future__ import annotations
@@ -8,20 +8,23 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+import time
 import traceback
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
 import click
 
+from dictsent.adapter import Reading, installed, option_fields
 from dictsent.cli.options import json_option, store_option
-from dictsent.cli.show import Bar, emit, note, working
-from dictsent.errors import AmbiguousFormatError, DictsentError, SourceError, UnknownFormatError
-from dictsent.records import Entry, Rejected
+from dictsent.cli.show import emit, note, working
+from dictsent.errors import DictsentError, UnknownFormatError
+from dictsent.languages import find_language
+from dictsent.records import Rejected
+from dictsent.sources import AdapterBugError, Found, Request, find, ingest, remarks, summary
+from dictsent.store import Store
 
 _STDIN = "-"
 
@@ -40,8 +43,6 @@ class _WithAdapterOptions(click.Command):
 
 def _adapter_parameters() -> list[click.Parameter]:
     """One option for each field of each adapter's Options record; adapters that share a name share the option."""
-    from dictsent.adapter import installed, option_fields
-
     fields: dict[str, Any] = {}
     users: dict[str, list[str]] = {}
     for name, adapter in installed().items():
@@ -59,28 +60,6 @@ def _parameter(item: Any, users: list[str]) -> click.Option:
         return click.Option([f"--{spelling}", item.name], is_flag=True, default=None, help=help_text)
     kind: Any = click.Choice(choices) if choices else {int: int, float: float}.get(type(item.default), str)
     return click.Option([f"--{spelling}", item.name], type=kind, default=None, help=help_text)
-
-
-@dataclass(slots=True)
-class _Job:
-    """What one call was asked for."""
-
-    adapter: str
-    language: str
-    limit: int | None
-    dry_run: bool
-    told: dict[str, Any]
-    rejects: IO[str] | None
-    adapters: dict[str, Any]
-
-
-@dataclass(slots=True)
-class _Found:
-    """The sources below the given paths, and the files that are no dictionary."""
-
-    sources: list[tuple[str, Any]] = field(default_factory=list)
-    unknown: list[str] = field(default_factory=list)
-    faults: list[DictsentError] = field(default_factory=list)
 
 
 @click.command(
@@ -118,26 +97,24 @@ def ingest_command(
     PATH is a file, a folder (walked), a specifier such as wn:oewn:2025, or - for standard input. The format is told
     by content. Each source is written in one step of its own; the same source twice changes nothing.
     """
-    from dictsent.adapter import installed, named
-    from dictsent.languages import find_language
-
-    adapters = installed()
-    if adapter:
-        named(adapter, adapters)
+    request = Request(
+        adapter=adapter,
+        language=find_language(language) if language else "",
+        limit=limit,
+        dry_run=dry_run,
+        told={name: value for name, value in told.items() if value is not None},
+    )
     with ExitStack() as stack:
         file = stack.enter_context(_rejects_file(rejects)) if rejects else None
-        told = {name: value for name, value in told.items() if value is not None}
-        job = _Job(adapter, find_language(language) if language else "", limit, dry_run, told, file, adapters)
-        spooled = [stack.enter_context(_spooled()) if path == _STDIN else path for path in paths]
-        found = _find(spooled, job)
-        rows = [_failed(str(f.where), f) for f in found.faults]
-        rows += _ingest_all(found, job, store)
+        read = [stack.enter_context(_spooled()) if path == _STDIN else path for path in paths]
+        found = find(read, installed(), adapter=adapter)
+        rows = [_failed(fault.where, fault) for fault in found.faults]
+        rows += _ingest_all(found, request, store, file)
     for path in found.unknown:
         note(f"not a dictionary: {path}")
-    if not found.sources and not found.faults:
-        raise UnknownFormatError(
-            "nothing here is a dictionary", where=" ".join(paths), hint="`dictsent adapters` lists formats"
-        )
+    if not rows:
+        hint = "`dictsent adapters` lists formats"
+        raise UnknownFormatError("nothing here is a dictionary", where=" ".join(paths), hint=hint)
     if as_json:
         emit({"sources": rows, "unknown": found.unknown})
     if any(row["error"] for row in rows):
@@ -164,193 +141,56 @@ def _rejects_file(path: Path) -> Iterator[IO[str]]:
         raise DictsentError(f"cannot be written: {error.strerror}", where=str(path)) from error
 
 
-def _find(paths: list[str], job: _Job) -> _Found:
-    """Every source below the paths with its adapter. A path that was named and is no dictionary is a fault."""
-    from dictsent.adapter import identify, named
-
-    found = _Found()
-    for path in paths:
-        try:
-            if job.adapter:
-                _claim_with(named(job.adapter, job.adapters), path, found)
-            elif Path(path).is_dir():
-                _walk(Path(path), job, found)
-            else:
-                found.sources.append((path, identify(path, job.adapters)))
-        except DictsentError as error:
-            found.faults.append(error)
-    return found
-
-
-def _claim_with(adapter: Any, path: str, found: _Found) -> None:
-    from dictsent.adapter import check_readable
-
-    if adapter.prefix and path.startswith(adapter.prefix) and not Path(path).exists():
-        found.sources.append((path, adapter))
-        return
-    check_readable(Path(path))
-    if not Path(path).is_dir() or adapter().matches(Path(path)):
-        found.sources.append((path, adapter))
-        return
-    files = [p for p in sorted(Path(path).rglob("*")) if p.is_file() and adapter().matches(p)]
-    if not files:
-        raise SourceError(f"nothing here that adapter {adapter.name} reads", where=path)
-    found.sources.extend((str(p), adapter) for p in files)
-
-
-def _walk(folder: Path, job: _Job, found: _Found) -> None:
-    """Claim the folder as one source, or its files one by one, then its sub-folders."""
-    from dictsent.adapter import identify
-
-    try:
-        found.sources.append((str(folder), identify(str(folder), job.adapters)))
-        return
-    except AmbiguousFormatError as error:
-        found.faults.append(error)
-        return
-    except UnknownFormatError:
-        pass
-    taken: set[Path] = set()
-    unknown: list[Path] = []
-    for path in sorted(p for p in folder.iterdir() if p.is_file()):
-        try:
-            adapter = identify(str(path), job.adapters)
-        except AmbiguousFormatError as error:
-            found.faults.append(error)
-        except SourceError:
-            unknown.append(path)
-        else:
-            found.sources.append((str(path), adapter))
-            taken.update(p.resolve() for p in adapter().files(path))
-    found.unknown.extend(str(p) for p in unknown if p.resolve() not in taken)
-    for path in sorted(p for p in folder.iterdir() if p.is_dir() and not p.name.startswith(".")):
-        _walk(path, job, found)
-
-
-def _ingest_all(found: _Found, job: _Job, path: Path) -> list[dict[str, Any]]:
-    from dictsent.store import Store
-
+def _ingest_all(found: Found, request: Request, path: Path, rejects: IO[str] | None) -> list[dict[str, Any]]:
+    """Every source in a transaction of its own. A store that was not there and got nothing is not left behind."""
     if not found.sources:
         return []
     was_there = path.exists()
     with tempfile.TemporaryDirectory() as folder:
-        target = Path(folder) / "dry-run.db" if job.dry_run and not was_there else path
-        with Store(target, create=True) as store:
-            rows = [_ingest_one(source, adapter, job, store) for source, adapter in found.sources]
-            empty = not store.sources()
-    if empty and not was_there and not job.dry_run:
-        for suffix in ("", "-wal", "-shm"):
-            Path(f"{path}{suffix}").unlink(missing_ok=True)
-    return rows
+        target = Path(folder) / "dry-run.db" if request.dry_run and not was_there else path
+        empty = True
+        try:
+            with Store(target, create=True) as store:
+                try:
+                    return [_ingest_one(store, *pair, request=request, rejects=rejects) for pair in found.sources]
+                finally:
+                    empty = not store.sources()
+        finally:
+            if empty and not was_there:
+                for suffix in ("", "-wal", "-shm"):
+                    Path(f"{target}{suffix}").unlink(missing_ok=True)
 
 
-def _ingest_one(source: str, adapter: Any, job: _Job, store: Any) -> dict[str, Any]:
-    """One source in one transaction; whatever goes wrong with it is a row of the summary, and the others go on."""
-    started = f"{source} [{adapter.name}]"
-    try:
-        with working(started) as bar:
-            return _read_into(store, source, adapter, job, bar)
-    except DictsentError as error:
-        return _failed(source, error, adapter=adapter.name)
-
-
-def _read_into(store: Any, source: str, adapter: Any, job: _Job, bar: Bar) -> dict[str, Any]:
-    from dictsent.store import Origin
-    from dictsent.store.ingest import limited
-
-    reader = adapter(_options(adapter, job))
-    dictionary = reader.describe(source)
-    told = {**job.told, "language": job.language, "limit": job.limit}
-    told = {k: v for k, v in told.items() if v and (k in ("language", "limit") or hasattr(reader.options, k))}
-    origin = Origin(
-        adapter=adapter.name,
-        location=source,
-        checksum=reader.checksum(source),
-        options=json.dumps(told, sort_keys=True, ensure_ascii=False),
-    )
-    reasons: Counter[str] = Counter()
+def _ingest_one(
+    store: Store, source: str, adapter: Any, *, request: Request, rejects: IO[str] | None
+) -> dict[str, Any]:
+    """One source; whatever goes wrong with it is a row of the summary, and the others go on."""
 
     def on_reject(record: Rejected) -> None:
-        reasons[record.reason] += 1
-        if job.rejects:
+        if rejects is not None:
             row = {"source": source, "reason": record.reason, "place": record.place, "text": record.text}
-            job.rejects.write(json.dumps(row, ensure_ascii=False) + "\n")
+            rejects.write(json.dumps(row, ensure_ascii=False) + "\n")
 
-    records = limited(_watched(reader, source, bar), job.limit)
-    outcome = store.ingest(dictionary, records, origin=origin, on_reject=on_reject, dry_run=job.dry_run)
-    _summarise(outcome, reader, reasons, job)
-    return {
-        "source": outcome.source,
-        "adapter": outcome.adapter,
-        "new": outcome.new,
-        "entries": outcome.entries,
-        "definitions": outcome.definitions,
-        "duplicates": outcome.duplicates,
-        "rejected": outcome.rejected,
-        "error": None,
-        "replaced": outcome.replaced,
-        "reasons": dict(reasons),
-        "counts": dict(reader.reading.counts),
-        "notes": list(reader.reading.notes),
-    }
+    started = time.monotonic()
+    try:
+        with working(f"{source} [{adapter.name}]") as bar:
 
+            def progress(reading: Reading, entries: int) -> None:
+                speed = reading.done / 1e6 / max(time.monotonic() - started, 1e-3)
+                bar.update(reading.done, reading.total, f"{entries:,} entries, {speed:.1f} MB/s")
 
-def _options(adapter: Any, job: _Job) -> Any:
-    from dictsent.adapter import option_fields
-
-    own = {f.name for f in option_fields(adapter)}
-    return adapter.Options(language=job.language, **{k: v for k, v in job.told.items() if k in own})
-
-
-def _watched(reader: Any, source: str, bar: Bar) -> Iterator[Entry | Rejected]:
-    """The reader's records, with the bar kept moving; a bug in an adapter names adapter and record."""
-    records = reader.read(source)
-    place, entries = "its beginning", 0
-    while True:
-        try:
-            record = next(records, None)
-        except (DictsentError, KeyboardInterrupt):
-            raise
-        except OSError as error:
-            raise SourceError(f"cannot be read: {error.strerror or error}", where=source) from error
-        except Exception as error:
-            traceback.print_exc(file=sys.stderr)
-            raise SourceError(
-                f"adapter {reader.name} failed after {place}: this is a bug in it", where=source
-            ) from error
-        if record is None:
-            return
-        place = record.place or place
-        entries += isinstance(record, Entry)
-        if entries % 500 == 0:
-            bar.update(reader.reading.done, reader.reading.total, f"{entries:,} entries")
-        yield record
-
-
-def _summarise(outcome: Any, reader: Any, reasons: Counter[str], job: _Job) -> None:
-    if not outcome.new:
-        note(
-            f"{outcome.source}: unchanged, the store holds this very source already"
-            f" ({outcome.definitions:,} definitions)"
-        )
-        return
-    done = "would give" if job.dry_run else "gave"
-    note(
-        f"{outcome.source} [{outcome.adapter}] {done} {outcome.definitions:,} definitions"
-        f" of {outcome.entries:,} entries; {outcome.duplicates:,} more were in the store already,"
-        f" {outcome.rejected:,} records rejected"
-    )
-    if outcome.replaced:
-        note(f"  in place of an older version: {outcome.added:,} definitions added, {outcome.lost:,} lost")
-    for reason, count in reasons.most_common():
-        note(f"  rejected: {count:,} {reason}")
-    if reader.reading.counts:
-        note("  met: " + ", ".join(f"{n:,} {what}" for what, n in reader.reading.counts.most_common()))
-    for text in reader.reading.notes:
-        note(f"  note: {text}")
+            outcome = ingest(store, source, adapter, request, on_reject=on_reject, progress=progress)
+    except AdapterBugError as error:
+        traceback.print_exception(error.__cause__, file=sys.stderr)
+        return _failed(source, error, adapter=adapter.name)
+    except DictsentError as error:
+        return _failed(source, error, adapter=adapter.name)
+    for line in remarks(outcome, dry_run=request.dry_run):
+        note(line)
+    return summary(outcome)
 
 
 def _failed(source: str, error: DictsentError, *, adapter: str = "") -> dict[str, Any]:
-    click.echo(f"Error: {error}", err=True)
+    note(f"Error: {error}")
     counts = dict.fromkeys(("entries", "definitions", "duplicates", "rejected"), 0)
     return {"source": source, "adapter": adapter, "new": False, **counts, "error": str(error)}

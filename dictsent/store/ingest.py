@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -209,13 +209,3 @@ def _row(definition: Definition, tag: str | None, place: str) -> tuple[Any, ...]
         int(definition.translation),
         place,
     )
-
-
-def limited(records: Iterable[Entry | Rejected], limit: int | None) -> Iterator[Entry | Rejected]:
-    """The records up to `limit` entries; None for all."""
-    entries = 0
-    for record in records:
-        if limit is not None and entries >= limit:
-            return
-        entries += isinstance(record, Entry)
-        yield record

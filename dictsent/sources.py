@@ -1,0 +1,236 @@
+"""From paths to sources to the store: which files are dictionaries, and one source's way into the store.
+
+Before: dictsent.adapter tells formats apart, dictsent.store writes. After: `dictsent ingest` and recipes call this.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dictsent.adapter import Adapter, Reading, check_readable, identify, named, option_fields
+from dictsent.errors import AmbiguousFormatError, DictsentError, SourceError, UnknownFormatError
+from dictsent.records import Entry, Rejected
+from dictsent.store import Ingested, Origin, Store
+
+_EVERY = 500
+
+Adapters = Mapping[str, type[Adapter]]
+
+
+class AdapterBugError(SourceError):
+    """An adapter raised something that is not ours: its name and the record before it are in the message."""
+
+
+@dataclass(slots=True)
+class Found:
+    """The sources below the given paths, the files that are no dictionary, and what is wrong with the rest."""
+
+    sources: list[tuple[str, type[Adapter]]] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+    faults: list[DictsentError] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """How sources are to be read.
+
+    Attributes:
+        adapter: read everything as this format; "" to tell by content.
+        language: key tag of the headwords, "" for what the source says.
+        limit: entries of each source at most.
+        told: adapters' own options by field name.
+    """
+
+    adapter: str = ""
+    language: str = ""
+    limit: int | None = None
+    dry_run: bool = False
+    told: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One source's way into the store: the counts, the reasons of its rejects, what its reader had to say."""
+
+    ingested: Ingested
+    reasons: Counter[str]
+    reading: Reading
+
+
+def find(paths: Iterable[str], adapters: Adapters, *, adapter: str = "") -> Found:
+    """Every source below the paths, with its adapter. Folders are walked; one that an adapter claims is one source.
+
+    A path that was named and is no dictionary is a fault; a file met in a folder's walk is only listed.
+
+    Raises:
+        UnknownFormatError: no adapter has the given name.
+    """
+    wanted = named(adapter, adapters) if adapter else None
+    found = Found()
+    for path in paths:
+        try:
+            if wanted is not None:
+                _claim(wanted, path, found)
+            elif Path(path).is_dir():
+                _walk(Path(path), adapters, found)
+            else:
+                found.sources.append((path, identify(path, adapters)))
+        except DictsentError as error:
+            found.faults.append(error)
+    return found
+
+
+def _claim(adapter: type[Adapter], path: str, found: Found) -> None:
+    if adapter.prefix and path.startswith(adapter.prefix) and not Path(path).exists():
+        found.sources.append((path, adapter))
+        return
+    check_readable(Path(path))
+    if not Path(path).is_dir() or adapter().matches(Path(path)):
+        found.sources.append((path, adapter))
+        return
+    files = [p for p in sorted(Path(path).rglob("*")) if p.is_file() and adapter().matches(p)]
+    if not files:
+        raise SourceError(f"nothing here that adapter {adapter.name} reads", where=path)
+    found.sources.extend((str(p), adapter) for p in files)
+
+
+def _walk(folder: Path, adapters: Adapters, found: Found) -> None:
+    """Claim the folder as one source, or its files one by one, then its sub-folders."""
+    try:
+        found.sources.append((str(folder), identify(str(folder), adapters)))
+        return
+    except AmbiguousFormatError as error:
+        found.faults.append(error)
+        return
+    except UnknownFormatError:
+        pass
+    taken: set[Path] = set()
+    unknown: list[Path] = []
+    for path in sorted(p for p in folder.iterdir() if p.is_file()):
+        try:
+            adapter = identify(str(path), adapters)
+        except AmbiguousFormatError as error:
+            found.faults.append(error)
+        except SourceError:
+            unknown.append(path)
+        else:
+            found.sources.append((str(path), adapter))
+            taken.update(p.resolve() for p in adapter().files(path))
+    found.unknown.extend(str(p) for p in unknown if p.resolve() not in taken)
+    for path in sorted(p for p in folder.iterdir() if p.is_dir() and not p.name.startswith(".")):
+        _walk(path, adapters, found)
+
+
+def ingest(
+    store: Store,
+    source: str,
+    adapter: type[Adapter],
+    request: Request,
+    *,
+    on_reject: Callable[[Rejected], None] = lambda _: None,
+    progress: Callable[[Reading, int], None] = lambda *_: None,
+) -> Outcome:
+    """Read one source into the store in one transaction.
+
+    Args:
+        progress: told the reader's state and the number of entries so far.
+
+    Raises:
+        SourceError, LanguageError, StoreError: nothing of the source is in the store.
+    """
+    own = {f.name for f in option_fields(adapter)}
+    told = {key: value for key, value in request.told.items() if key in own}
+    reader = adapter(adapter.Options(language=request.language, **told))
+    dictionary = reader.describe(source)
+    options = {**told, "language": request.language, "limit": request.limit}
+    origin = Origin(
+        adapter=adapter.name,
+        location=source,
+        checksum=reader.checksum(source),
+        options=json.dumps({k: v for k, v in options.items() if v}, sort_keys=True, ensure_ascii=False),
+    )
+    reasons: Counter[str] = Counter()
+
+    def reject(record: Rejected) -> None:
+        reasons[record.reason] += 1
+        on_reject(record)
+
+    records = _limited(_guarded(reader, source, progress), request.limit)
+    ingested = store.ingest(dictionary, records, origin=origin, on_reject=reject, dry_run=request.dry_run)
+    return Outcome(ingested, reasons, reader.reading)
+
+
+def _guarded(reader: Adapter, source: str, progress: Callable[[Reading, int], None]) -> Iterator[Entry | Rejected]:
+    """The reader's records; whatever it raises becomes one of our errors."""
+    place, entries = "its beginning", 0
+    records = reader.read(source)
+    while True:
+        try:
+            record = next(records, None)
+        except DictsentError:
+            raise
+        except OSError as error:
+            raise SourceError(f"cannot be read: {error.strerror or error}", where=source) from error
+        except Exception as error:
+            what = f"adapter {reader.name} failed behind {place} ({type(error).__name__}: {error}): a bug in it"
+            raise AdapterBugError(what, where=source) from error
+        if record is None:
+            return
+        place = record.place or place
+        entries += isinstance(record, Entry)
+        if entries % _EVERY == 0:
+            progress(reader.reading, entries)
+        yield record
+
+
+def _limited(records: Iterable[Entry | Rejected], limit: int | None) -> Iterator[Entry | Rejected]:
+    entries = 0
+    for record in records:
+        if limit is not None and entries >= limit:
+            return
+        entries += isinstance(record, Entry)
+        yield record
+
+
+def summary(outcome: Outcome) -> dict[str, Any]:
+    """The outcome under the keys that scripts rely on."""
+    done = outcome.ingested
+    return {
+        "source": done.source,
+        "adapter": done.adapter,
+        "new": done.new,
+        "entries": done.entries,
+        "definitions": done.definitions,
+        "duplicates": done.duplicates,
+        "rejected": done.rejected,
+        "error": None,
+        "replaced": done.replaced,
+        "reasons": dict(outcome.reasons),
+        "counts": dict(outcome.reading.counts),
+        "notes": list(outcome.reading.notes),
+    }
+
+
+def remarks(outcome: Outcome, *, dry_run: bool = False) -> Sequence[str]:
+    """What a person should read of it, the first line a summary."""
+    done = outcome.ingested
+    if not done.new:
+        return [
+            f"{done.source}: unchanged, the store holds this very source already ({done.definitions:,} definitions)"
+        ]
+    gave = "would give" if dry_run else "gave"
+    lines = [
+        f"{done.source} [{done.adapter}] {gave} {done.definitions:,} definitions of {done.entries:,} entries;"
+        f" {done.duplicates:,} more were in the store already, {done.rejected:,} records rejected"
+    ]
+    if done.replaced:
+        lines.append(f"  in place of an older version: {done.added:,} definitions added, {done.lost:,} lost")
+    lines += [f"  rejected: {count:,} {reason}" for reason, count in outcome.reasons.most_common()]
+    if outcome.reading.counts:
+        lines.append("  met: " + ", ".join(f"{n:,} {what}" for what, n in outcome.reading.counts.most_common()))
+    return lines + [f"  note: {text}" for text in outcome.reading.notes]
