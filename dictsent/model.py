@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from dictsent.card import model_card
 from dictsent.encoder import Encoder, quiet
 from dictsent.entryspace import EntrySpace
 from dictsent.errors import EncoderError, TrainingError
@@ -230,3 +231,18 @@ def _load_pooler(folder: Path, dim: int) -> Pooler | None:
     pooler = Pooler(dim, json.loads((folder / "pooler.json").read_text(encoding="utf-8"))["activation"])
     pooler.load_state_dict(load_file(folder / "pooler.safetensors"))
     return pooler.eval()
+
+
+def keep_scores(folder: Path, scores: Sequence[dict[str, Any]]) -> None:
+    """Write scores into a run's record and card; figures of the same kind replace older ones."""
+    record = read_record(folder)
+    if not record:
+        return
+
+    def kind(score: dict[str, Any]) -> tuple[Any, ...]:
+        return tuple(score[k] for k in ("task", "language", "split", "protocol", "variant", "metric"))
+
+    merged = {kind(score): score for score in [*record.get("scores", []), *scores]}
+    record["scores"] = list(merged.values())
+    write_json(folder / RECORD, record)
+    (folder / "README.md").write_text(model_card(record), encoding="utf-8")

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from dictsent.errors import RecipeError, TrainingError
 from dictsent.languages import find_language
@@ -58,7 +58,7 @@ class Recipe:
     source: tuple[Source, ...]
     system: tuple[System, ...]
     seed: int = 0
-    split: str = "hash"
+    split: Literal["hash", "none"] = "hash"
     limit: int | None = None
     form_of: bool = False
     expect: dict[str, dict[str, tuple[float, float]]] = field(default_factory=dict)

@@ -30,7 +30,7 @@ from dictsent.tasks.words import summarise
 from dictsent.train import Trained, train
 
 _PACKAGES = ("torch", "transformers", "sentence-transformers", "tokenizers", "scikit-learn", "numpy")
-_RATES = {
+_RATES: dict[str, dict[str, tuple[float, ...]]] = {
     # DefSent: within the range of its Table 5. DefSent+: Table 5, BERT-base and RoBERTa-base.
     "defsent": {"": (2e-5,)},
     "defsent-plus": {"bert": (5e-5, 4e-5, 3e-5), "": (3e-5, 2e-5, 1e-5)},

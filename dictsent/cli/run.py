@@ -1,0 +1,89 @@
+"""`dictsent run`: a recipe, from its dictionaries to its table.
+
+Before: a TOML file. After: a table on stdout, models among the runs.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dictsent.cli.options import data_option, json_option, runs_option, store_option
+from dictsent.cli.show import emit, note, table, working
+
+if TYPE_CHECKING:
+    from dictsent.recipe import Row
+
+
+@click.command("run", epilog="Examples: dictsent run quickstart · dictsent run my.toml --check")
+@click.argument("recipe", metavar="RECIPE")
+@click.option("--dry-run", is_flag=True, help="Check the recipe's form and stop.")
+@click.option("--check", is_flag=True, help="Exit 1 where a score is outside the recipe's [expect].")
+@runs_option
+@store_option
+@data_option
+@json_option
+def run_command(
+    recipe: str, dry_run: bool, check: bool, runs: Path, store: Path, data: Path | None, as_json: bool
+) -> None:
+    """Run a recipe: a TOML file, or one of the package's own by its name."""
+    from dictsent.recipe.settings import load_recipe
+
+    loaded = load_recipe(recipe)
+    if dry_run:
+        note(f"{recipe}: the form is right: {loaded.title}")
+        if as_json:
+            emit({"recipe": recipe, "title": loaded.title, "systems": [s.name for s in loaded.system]})
+        return
+    from dictsent.cli.evaluation import cache_folder, folders
+    from dictsent.recipe.execution import Place, check_expectations, execute
+    from dictsent.recipe.training import Watch
+    from dictsent.recipe.wordnet import Places
+
+    started = time.monotonic()
+    places = Places(os.environ.get("DICTSENT_WORDNET", ""), cache_folder().parent)
+    place = Place(store=store, runs=runs, data=tuple(folders(data)), wordnet=places)
+    note(f"{loaded.title} (seed {loaded.seed})")
+    with working(loaded.title) as bar:
+        rows = execute(loaded, place, Watch(note, bar.update))
+    if as_json:
+        emit({"recipe": recipe, "seconds": round(time.monotonic() - started, 1), "rows": [_record(r) for r in rows]})
+    else:
+        show_rows(rows, limit=loaded.limit)
+        note(f"{(time.monotonic() - started) / 60:.1f} minutes in all")
+    if check:
+        check_expectations(loaded, rows)
+
+
+def _record(row: Row) -> dict[str, Any]:
+    scores = [score.to_json() for score in row.scores]
+    values = {"system": row.name, "step": row.step, "definitions": row.definitions, "seconds": row.seconds}
+    return {**values, "folder": row.folder, "scores": scores}
+
+
+def show_rows(rows: Sequence[Row], *, limit: int | None) -> None:
+    """The table: a line a system and step, a column a score."""
+    from dictsent.recipe.execution import columns
+
+    figures = [columns(row) for row in rows]
+    names = list(dict.fromkeys(name for row in figures for name in row))
+    head = ["system", "step", "definitions", *names]
+    body = [
+        [row.name, row.step or "", f"{row.definitions:,}" if row.definitions else "", *(_cell(f.get(n)) for n in names)]
+        for row, f in zip(rows, figures, strict=True)
+    ]
+    table(head, body)
+    click.echo("Similarity sets: Spearman x100 of the cosine. mini-sts is a smoke set of 40 pairs, in no average.")
+    click.echo("MRR, Top10: held-out headwords found among all entries by their definitions, x100; “own”: the way the")
+    click.echo("model was trained to (DefSent over its vocabulary, DefSent+ through its pooler over the entry matrix).")
+    if limit:
+        click.echo(f"The trained systems saw at most {limit:,} definitions, dev and test included.")
+
+
+def _cell(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
