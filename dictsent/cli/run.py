@@ -17,7 +17,7 @@ from dictsent.cli.options import data_option, json_option, runs_option, store_op
 from dictsent.cli.show import emit, note, table, working
 
 if TYPE_CHECKING:
-    from dictsent.recipe import Row
+    from dictsent.recipe.execution import Row
 
 
 @click.command("run", epilog="Examples: dictsent run quickstart · dictsent run my.toml --check")

@@ -1,0 +1,313 @@
+"""The two objectives, PST and the model folder, against slow and obvious formulations."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.nn import functional as F
+from transformers import AutoModel, AutoModelForMaskedLM
+
+from dictsent import model as model_module
+from dictsent.encoder import Encoder
+from dictsent.entryspace import build
+from dictsent.errors import HeadError, PairsError, TrainingError
+from dictsent.heads import make_pooler
+from dictsent.model import Model, appearing
+from dictsent.objective import EntryLoss, HeadLoss, Objective, frozen_cross_entropy
+from dictsent.pairs import Pairs
+from dictsent.records import Pair
+from dictsent.settings import TrainSettings, defaults
+from dictsent.train import _Collator, fresh_copy, train
+
+MEANINGS = [
+    ("cat", "a small animal that purrs"),
+    ("cat", "an animal that lives in a house"),
+    ("dog", "an animal that barks"),
+    ("dog", "a large animal that lives with people"),
+    ("river", "water that flows in a place"),
+    ("river", "flows near the city"),
+    ("king", "a person who rules"),
+    ("queen", "a person who rules"),
+    ("bread", "food made from flour"),
+    ("stone", "a hard piece of rock"),
+]
+TEXTS = [text for _, text in MEANINGS]
+
+
+def pairs_of(meanings: list[tuple[str, str]], *, dev: tuple[str, ...] = (), test: tuple[str, ...] = ()) -> Pairs:
+    ids = {word: i for i, word in enumerate(dict.fromkeys(word for word, _ in meanings))}
+    parts: dict[str, list[Pair]] = {"train": [], "dev": [], "test": []}
+    for word, text in meanings:
+        split = "dev" if word in dev else "test" if word in test else "train"
+        parts[split].append(Pair(ids[word], word, text, split))
+    return Pairs(tuple(parts["train"]), tuple(parts["dev"]), tuple(parts["test"]))
+
+
+MANY = pairs_of(
+    MEANINGS * 1 + [(w, f"{t} near the road") for w, t in MEANINGS] + [(w, f"old {t}") for w, t in MEANINGS]
+)
+
+
+def settings_for(method: str, **more: object) -> TrainSettings:
+    base = {"pooling": "mean", "learning_rates": (1e-3,), **defaults(method)}
+    return TrainSettings(method=method, **{**base, **more})
+
+
+@given(
+    batch=st.integers(1, 5),
+    rows=st.integers(2, 60),
+    chunk=st.integers(1, 20),
+    seed=st.integers(0, 99),
+    scale=st.floats(0.1, 30),
+)
+@settings(max_examples=40, deadline=None)
+def test_chunked_softmax_equals_the_plain_one(batch: int, rows: int, chunk: int, seed: int, scale: float) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    vectors = torch.randn(batch, 7, generator=generator, dtype=torch.float64).mul(scale).requires_grad_()
+    matrix = torch.randn(rows, 7, generator=generator, dtype=torch.float64)
+    labels = torch.randint(rows, (batch,), generator=generator)
+    plain = F.cross_entropy(vectors @ matrix.T, labels)
+    (expected,) = torch.autograd.grad(plain, vectors)
+    chunked = frozen_cross_entropy(vectors, matrix, labels, chunk=chunk)
+    (got,) = torch.autograd.grad(chunked, vectors)
+    torch.testing.assert_close(chunked, plain, atol=1e-9, rtol=1e-9)
+    torch.testing.assert_close(got, expected, atol=1e-9, rtol=1e-9)
+
+
+def slow_vector(model: torch.nn.Module, encoder: Encoder, text: str, pooling: str) -> torch.Tensor:
+    ids = torch.tensor([encoder.tokenizer(text)["input_ids"]])
+    states = model(input_ids=ids).last_hidden_state[0]
+    return {"cls": states[0], "mean": states.mean(0), "max": states.amax(0)}[pooling]
+
+
+def batch_of(encoder: Encoder, texts: list[str], labels: list[int]) -> dict[str, object]:
+    return _Collator(encoder)(list(zip(encoder.tokenise(texts), labels, strict=True)))
+
+
+@pytest.mark.parametrize("family", ["tiny_bert", "tiny_roberta"])
+@pytest.mark.parametrize("pooling", ["cls", "mean", "max"])
+def test_defsent_loss_and_gradients(family: str, pooling: str, request: pytest.FixtureRequest) -> None:
+    folder = request.getfixturevalue(family)
+    encoder = fresh_copy(Encoder.load(folder), pooling)
+    labels = [5 + i for i in range(len(TEXTS))]
+    got = Objective(encoder, HeadLoss(encoder.head()))(**batch_of(encoder, TEXTS, labels))["loss"]
+    got.backward()
+
+    whole = AutoModelForMaskedLM.from_pretrained(folder).eval()
+    head = whole.cls if family == "tiny_bert" else whole.lm_head
+    losses = [
+        F.cross_entropy(
+            head(slow_vector(whole.base_model, encoder, text, pooling)[None, None]).view(1, -1), torch.tensor([label])
+        )
+        for text, label in zip(TEXTS, labels, strict=True)
+    ]
+    torch.stack(losses).mean().backward()
+    torch.testing.assert_close(got, torch.stack(losses).mean(), atol=1e-5, rtol=1e-5)
+    for (name, ours), theirs in zip(encoder.backbone.named_parameters(), whole.base_model.parameters(), strict=True):
+        if theirs.grad is not None and "word_embeddings" not in name:
+            torch.testing.assert_close(ours.grad, theirs.grad, atol=1e-5, rtol=1e-4, msg=name)
+
+
+@pytest.mark.parametrize("family", ["tiny_bert", "tiny_roberta"])
+@pytest.mark.parametrize("pooling", ["cls", "mean"])
+@pytest.mark.parametrize("entries", ["cls", "mean"])
+def test_defsent_plus_loss_and_gradients(
+    family: str, pooling: str, entries: str, request: pytest.FixtureRequest
+) -> None:
+    folder = request.getfixturevalue(family)
+    builder = Encoder.load(folder, pooling=entries)
+    pairs = pairs_of(MEANINGS)
+    space = build(pairs.train, embed=builder.embed)
+    pooler, _ = make_pooler("auto", dim=24, masked_lm=builder.masked_lm, native=None)
+    encoder = fresh_copy(builder, pooling)
+    labels = space.rows([p.entry for p in pairs.train]).tolist()
+    got = Objective(encoder, EntryLoss(pooler, space.matrix))(**batch_of(encoder, TEXTS, labels))["loss"]
+    got.backward()
+
+    plain = AutoModel.from_pretrained(folder).eval()
+    words = list(dict.fromkeys(word for word, _ in MEANINGS))
+    with torch.no_grad():
+        rows = [
+            torch.stack([slow_vector(plain, builder, t, entries) for w, t in MEANINGS if w == word]).mean(0)
+            for word in words
+        ]
+    matrix = torch.stack(rows)
+    torch.testing.assert_close(space.matrix, matrix, atol=1e-5, rtol=1e-5)
+    slow_pooler = copy.deepcopy(pooler)
+    slow_pooler.zero_grad()
+    losses = [
+        F.cross_entropy(
+            (matrix @ slow_pooler(slow_vector(plain, encoder, t, pooling)))[None], torch.tensor([words.index(w)])
+        )
+        for w, t in MEANINGS
+    ]
+    torch.stack(losses).mean().backward()
+    torch.testing.assert_close(got, torch.stack(losses).mean(), atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(pooler.dense.weight.grad, slow_pooler.dense.weight.grad, atol=1e-5, rtol=1e-4)
+    theirs = dict(plain.named_parameters())
+    for name, ours in encoder.backbone.named_parameters():
+        if theirs[name].grad is not None:
+            torch.testing.assert_close(ours.grad, theirs[name].grad, atol=1e-5, rtol=1e-4, msg=name)
+
+
+def test_held_out_rows_are_built_without_the_queried_definition(tiny_bert: Path) -> None:
+    encoder = Encoder.load(tiny_bert)
+    pairs = pairs_of(MEANINGS, dev=("cat", "bread"))
+    space = build(pairs.all(), embed=encoder.embed, held_out=pairs.dev)
+    assert [q.headword for q in space.queries] == ["cat", "cat"]
+    assert space.circular == 1
+    other = encoder.encode([MEANINGS[1][1]])[0]
+    np.testing.assert_allclose(space.own_rows[0].numpy(), other, atol=1e-5)
+
+
+def test_synonyms_share_a_row_only_when_asked(tiny_bert: Path) -> None:
+    encoder, pairs = Encoder.load(tiny_bert), pairs_of(MEANINGS)
+    assert len(build(pairs.train, embed=encoder.embed).names) == 7
+    merged = build(pairs.train, embed=encoder.embed, merge_synonyms=True)
+    assert len(merged.names) == 6
+    assert ("king", "queen") in merged.names
+
+
+@pytest.mark.parametrize("isotropy", ["ica", "zca"])
+def test_isotropy_decorrelates_and_keeps_the_scale(isotropy: str) -> None:
+    generator = torch.Generator().manual_seed(0)
+    mixing = torch.randn(6, 6, generator=generator)
+    rows = torch.rand(800, 6, generator=generator) @ mixing + 3
+    texts = [str(i) for i in range(len(rows))]
+    pairs = [Pair(i, f"w{i}", text) for i, text in enumerate(texts)]
+    space = build(pairs, embed=lambda asked: rows[[int(t) for t in asked]])
+    moved = space.transformed(isotropy)
+    covariance = np.cov(moved.matrix.numpy(), rowvar=False)
+    np.testing.assert_allclose(covariance / covariance[0, 0], np.eye(6), atol=0.02)
+    assert moved.matrix.std().item() == pytest.approx(space.matrix.std().item(), rel=1e-3)
+    assert moved.note.startswith(isotropy)
+
+
+def test_training_leaves_the_start_and_head_alone_and_repeats_exactly(tiny_bert: Path) -> None:
+    for method in ("defsent", "defsent-plus"):
+        start = Encoder.load(tiny_bert)
+        before = copy.deepcopy(start.backbone.state_dict())
+        runs = [
+            train(start, MANY, settings_for(method, **({"pst": 2} if method == "defsent-plus" else {})))
+            for _ in range(2)
+        ]
+        for name, value in before.items():
+            torch.testing.assert_close(start.backbone.state_dict()[name], value)
+        first, second = (run.encoder.backbone.state_dict() for run in runs)
+        assert all(torch.equal(first[name], second[name]) for name in first)
+        changed = {name for name in before if not torch.equal(before[name], first[name])}
+        assert any("layer.0" in name for name in changed)
+        embeddings_moved = any("embeddings" in name for name in changed)
+        assert embeddings_moved == (method == "defsent-plus")
+        assert len(runs[0].log) == (1 if method == "defsent" else 2)
+
+
+def test_pst_restarts_from_the_original_encoder(tiny_bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import dictsent.train as module
+
+    starts, builders = [], []
+    plain_fit, plain_space = module._fit, module._build_space
+
+    def fit(encoder: Encoder, *rest: object, **more: object) -> object:
+        starts.append(copy.deepcopy(encoder.backbone.state_dict()))
+        return plain_fit(encoder, *rest, **more)
+
+    def space(builder: Encoder, *rest: object) -> object:
+        builders.append(builder)
+        return plain_space(builder, *rest)
+
+    monkeypatch.setattr(module, "_fit", fit)
+    monkeypatch.setattr(module, "_build_space", space)
+    steps = []
+    start = Encoder.load(tiny_bert)
+    train(start, MANY, settings_for("defsent-plus", pst=3, isotropy="zca"), on_step=lambda t: steps.append(t))
+    assert all(torch.equal(starts[0][name], s[name]) for s in starts for name in s)
+    assert builders[0] is start
+    assert builders[1] is steps[0].encoder
+    assert builders[2] is steps[1].encoder
+    assert [log.matrix[:5] for log in steps[-1].log] == ["plain", "plain", "zca, "]
+
+
+@pytest.mark.parametrize("family", ["tiny_bert", "tiny_roberta"])
+@pytest.mark.parametrize("method", ["defsent", "defsent-plus"])
+@pytest.mark.parametrize("pooling", ["cls", "mean", "max", "weighted"])
+def test_model_folder_loads_everywhere(
+    family: str, method: str, pooling: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    start = Encoder.load(request.getfixturevalue(family), prefix_space=method == "defsent")
+    start.token_weights = torch.linspace(0.1, 1.0, start.backbone.config.vocab_size)
+    if pooling == "weighted":
+        start.pooling = "weighted"
+    trained = train(
+        start, MANY, settings_for(method, pooling=pooling, **({"pst": 1} if method == "defsent-plus" else {}))
+    )
+    folder = tmp_path / "model"
+    model_module.save(trained, folder, record={"method": method, "language": "en"}, card="# card\n")
+    expected = trained.encoder.encode(TEXTS)
+    np.testing.assert_allclose(SentenceTransformer(str(folder), device="cpu").encode(TEXTS), expected, atol=1e-5)
+    again = Model.load(folder)
+    np.testing.assert_allclose(again.encode(TEXTS), expected, atol=1e-6)
+    batch = again.encoder.padded(again.encoder.tokenise(TEXTS))
+    with torch.no_grad():
+        states = AutoModel.from_pretrained(folder).eval()(**batch).last_hidden_state
+        masked = AutoModelForMaskedLM.from_pretrained(folder).eval()
+        torch.testing.assert_close(masked.base_model(**batch).last_hidden_state, states)
+    if method == "defsent":
+        torch.testing.assert_close(again.vocabulary_logits(TEXTS), Model.of(trained).vocabulary_logits(TEXTS))
+    else:
+        torch.testing.assert_close(again.entry_vectors(TEXTS), Model.of(trained).entry_vectors(TEXTS))
+        assert again.space.names == trained.space.names
+        assert again.space.queries == trained.space.queries
+        torch.testing.assert_close(again.space.matrix, trained.space.matrix)
+    assert {p.name for p in folder.iterdir()} >= {"README.md", "record.json", "modules.json", "dictsent"}
+    assert all("sentence_transformers." in m["type"] for m in json.loads((folder / "modules.json").read_text()))
+
+
+def test_what_cannot_be_trained_is_said(tiny_bert: Path, tmp_path: Path) -> None:
+    start = Encoder.load(tiny_bert)
+    few = Pairs(MANY.train[:5], (), (), {"only forms of other words": 90})
+    with pytest.raises(PairsError, match=r"only 5 definitions.*90 only forms"):
+        train(start, few, settings_for("defsent"))
+    unknown = Pairs(tuple(Pair(i, f"zzz{i}", "a b") for i in range(40)), (), ())
+    with pytest.raises(PairsError, match=r"only 0 of 40.*defsent-plus"):
+        train(start, unknown, settings_for("defsent"))
+    start.masked_lm, start.no_head = None, "none in the file"
+    with pytest.raises(HeadError, match="none in the file"):
+        train(start, MANY, settings_for("defsent"))
+    with pytest.raises(TrainingError, match="--pst"):
+        TrainSettings(method="defsent", pooling="mean", pst=3)
+
+
+def test_a_loss_that_is_not_finite_stops(tiny_bert: Path) -> None:
+    start = Encoder.load(tiny_bert)
+    with torch.no_grad():
+        start.backbone.embeddings.LayerNorm.weight.fill_(float("nan"))
+    with pytest.raises(TrainingError, match="not finite"):
+        train(start, MANY, settings_for("defsent"))
+
+
+def test_an_output_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
+    target = tmp_path / "runs" / "model"
+
+    def interrupted() -> None:
+        with appearing(target) as partial:
+            (partial / "half").write_text("x")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert list((tmp_path / "runs").iterdir()) == []
+    with appearing(target) as partial:
+        (partial / "whole").write_text("x")
+    assert [p.name for p in target.iterdir()] == ["whole"]
+    with pytest.raises(TrainingError, match="in use"), appearing(target):
+        pass
