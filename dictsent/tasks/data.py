@@ -36,7 +36,7 @@ class Form:
         variant: the kind of text; BY_TEXT where only the content tells raw from SentEval's tokenised, lowercased copy.
         score, first, second: column numbers from 0, column names, or dotted keys of a JSON record.
         joined: the column that holds both sentences, one a line; then first and second are not used.
-        keep: only rows with these values.
+        keep: only rows with these values, by column name or (as text) number.
     """
 
     reader: str

@@ -232,7 +232,11 @@ def read_columns(path: Path, form: Form) -> Iterator[Row | Rejected]:
 
 def _columns(path: Path, form: Form, header: list[str]) -> dict[str, int]:
     texts = {"joined": form.joined} if form.joined else {"first": form.first, "second": form.second}
-    wanted: dict[str, str | int] = {"score": form.score, **texts, **{name: name for name in form.keep}}
+    wanted: dict[str, str | int] = {
+        "score": form.score,
+        **texts,
+        **{name: name if form.header else int(name) for name in form.keep},
+    }
     column: dict[str, int] = {}
     for role, name in wanted.items():
         if isinstance(name, str) and name not in header:
