@@ -1,0 +1,236 @@
+"""The text of one page in, its senses out: language section, part of speech, definitions.
+
+Before: layout, lists, render, senses. After: the adapter turns senses into entries. No XML and no store here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from dictsent.records import Rejected
+from dictsent_adapters.wiktionary import shapes
+from dictsent_adapters.wiktionary.layout import Heading, Layout, load
+from dictsent_adapters.wiktionary.lists import SHAPES, Group, Item, numbered_paragraphs, read_stars
+from dictsent_adapters.wiktionary.render import Renderer
+from dictsent_adapters.wiktionary.senses import Context, Sense, SenseBuilder
+from dictsent_adapters.wiktionary.templates import Bodies, Expander
+from dictsent_adapters.wiktionary.wikitext import plain, prepare
+
+_DIGITS = re.compile(r"\d+")
+_ITEM = re.compile(r"(?:\A|\n)[ \t]*#")
+_WORD_LINK = re.compile(r"\[\[([^\[\]|#:]+)(?:[|#][^\[\]]*)?\]\]")
+
+
+@dataclass(slots=True)
+class Page:
+    """What one page gave.
+
+    Attributes:
+        senses: in the page's order, with the rejects among them.
+        skipped: language sections left out, by code.
+        blank: definition lines without a text.
+    """
+
+    senses: list[Sense | Rejected] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)
+    blank: int = 0
+
+
+@dataclass(slots=True)
+class _Section:
+    """A heading with the text down to the next heading."""
+
+    level: int
+    title: str
+    body: str
+
+
+def extract(
+    wikitext: str,
+    *,
+    title: str,
+    edition: str,
+    templates: Mapping[str, str] | None = None,
+    all_languages: bool = True,
+) -> list[Sense]:
+    """The senses of one page.
+
+    Args:
+        wikitext: the page's text.
+        title: its title.
+        edition: code of the Wiktionary edition ("en", "ja"); one without a file of its own gets the generic rules.
+        templates: bodies of template pages by title; plain ones are expanded, Lua is never run.
+        all_languages: take words of every language, not only the edition's own.
+
+    Returns:
+        Senses in the page's order. Definitions that would still hold markup are left out (`read_page` tells them).
+    """
+    wanted = None if all_languages else load(edition).option("own_language", edition)
+    page = read_page(wikitext, title=title, layout=load(edition), bodies=Bodies(templates), language=wanted)
+    return [sense for sense in page.senses if isinstance(sense, Sense)]
+
+
+def read_page(wikitext: str, *, title: str, layout: Layout, bodies: Bodies, language: str | None) -> Page:
+    """The senses and rejects of one page; `language` None takes every language section."""
+    return _Reader(layout, title, bodies, language).read(wikitext)
+
+
+class _Reader:
+    """Walks one page's sections."""
+
+    def __init__(self, layout: Layout, title: str, bodies: Bodies, language: str | None) -> None:
+        self.layout, self.title, self.bodies, self.wanted = layout, title, bodies, language
+        keep = layout.rule
+        self.expander = Expander(bodies, title=title, keep=lambda name: keep(name) is not None)
+        self.builder = SenseBuilder(Renderer(layout, title=title, expander=self.expander))
+        self.page = Page()
+        self.context = Context(layout.option("own_language", layout.code), place=f"page {title!r}")
+        self.spellings: list[str] = []
+        self.speech_level = 0
+
+    def read(self, wikitext: str) -> Page:
+        """All sections in order."""
+        text = prepare(wikitext)
+        for section in self._sections(text):
+            self._section(section)
+        self.page.senses = self._spelled(self.builder.found.senses)
+        self.page.blank = self.builder.found.blank
+        return self.page
+
+    def _sections(self, text: str) -> list[_Section]:
+        text = "\n" + text
+        made: list[_Section] = []
+        level, title, start = 7, "", 0
+        for match in self.layout.heading.finditer(text):
+            made.append(_Section(level, title, text[start : match.start()]))
+            level = len(match[1]) if match[1] else 0
+            title = match[2] if match[1] else match[match.lastindex or 0]
+            start = match.end()
+        made.append(_Section(level, title, text[start:]))
+        return made if made[0].body.strip() else made[1:]
+
+    def _section(self, section: _Section) -> None:
+        if section.level == 7:
+            self._body(section, Heading("unknown"))
+            return
+        heading = self.layout.classify(section.level, section.title)
+        if heading.kind == "language":
+            self._language(heading)
+        elif self._left_out():
+            return
+        elif heading.kind == "etymology":
+            self._etymology(heading)
+        elif heading.kind == "part_of_speech":
+            self.speech_level = section.level
+            self.context = replace(
+                self.context, part_of_speech=heading.value, heading=heading.title, form=heading.form
+            )
+        elif heading.kind == "spellings":
+            self.spellings += _linked_words(section.body)
+            return
+        elif heading.kind == "other" or not section.body:
+            return
+        if not self._left_out():
+            self._body(section, heading)
+
+    def _left_out(self) -> bool:
+        return self.wanted is not None and self.context.language != self.wanted
+
+    def _language(self, heading: Heading) -> None:
+        if self.spellings:
+            self.builder.found.senses[:] = self._spelled(self.builder.found.senses)
+        self.context = Context(heading.value, place=self.context.place)
+        self.speech_level = 0
+        if self._left_out():
+            self.page.skipped[heading.value] += 1
+
+    def _etymology(self, heading: Heading) -> None:
+        digits = _DIGITS.search(heading.title)
+        number = int(digits[0][:4]) if digits else self.context.etymology
+        self.context = replace(self.context, etymology=number)
+
+    def _body(self, section: _Section, heading: Heading) -> None:
+        """The definitions of a section, if it can hold any."""
+        body = section.body
+        context = self.context
+        if self.layout.shape in shapes.SPEECH:
+            context = self.context = shapes.SPEECH[self.layout.shape](section.title, body, context, heading, self.layout)
+        if not body.strip() or (heading.kind in ("language", "etymology") and not self._direct(body)):
+            return
+        if heading.kind == "part_of_speech" and self.layout.option("definitions_only"):
+            return
+        if heading.kind == "unknown" and not self._may_define(section, body):
+            return
+        if heading.kind == "unknown" and heading.title and not context.heading:
+            context = replace(context, heading=heading.title)
+        if heading.kind == "definitions" and not context.heading:
+            context = replace(context, heading=heading.title)
+        body = self._expanded(body)
+        if "\n=" in body and heading.kind != "unknown":
+            first, *more = self._sections(body)
+            self._groups(first.body, context, heading)
+            for inner in more:
+                self._section(inner)
+            return
+        self._groups(body, context, heading)
+
+    def _direct(self, body: str) -> bool:
+        """Whether text directly below a language or etymology heading can be definitions."""
+        return bool(_ITEM.search(body)) or bool(self.layout.option("direct_text"))
+
+    def _may_define(self, section: _Section, body: str) -> bool:
+        """An unknown heading can be a part of speech of its own, or divide one (pt "Brasil", es "Forma flexiva")."""
+        if self.layout.option("definitions_only") and section.level != 7:
+            return False
+        shaped = self.layout.shape != "hash" or bool(self.layout.option("bracket_numbers"))
+        return bool(_ITEM.search(body)) or (shaped and shapes.looks_shaped(self.layout.shape, body))
+
+    def _expanded(self, body: str) -> str:
+        """The section with the templates that stand alone on a line expanded, where they bring lists or headings."""
+        if not self.bodies or "{{" not in body:
+            return body
+        return shapes.expand_lines(body, self.expander, self.layout)
+
+    def _groups(self, body: str, context: Context, heading: Heading) -> None:
+        for group in SHAPES[self.layout.shape](body, self.layout):
+            inner = shapes.group_context(group, context, self.layout) if group.title else context
+            items = group.items
+            if not items and heading.kind in ("part_of_speech", "definitions", "unknown"):
+                items = self._without_list(group, body, context, heading)
+            elif not items and self.layout.option("direct_text"):
+                items = numbered_paragraphs(shapes.text_paragraphs(group.paragraphs, self.title, self.builder.renderer))
+            self.builder.add(items, inner)
+
+    def _without_list(self, group: Group, body: str, context: Context, heading: Heading) -> list[Item]:
+        if self.layout.option("star_lists") or context.form:
+            read_stars(group, body, self.layout)
+            if group.items:
+                return group.items
+        if heading.kind == "unknown" and heading.title:
+            return []
+        if heading.kind == "part_of_speech" and not self.layout.option("paragraphs", True):
+            return []
+        return numbered_paragraphs(shapes.text_paragraphs(group.paragraphs, self.title, self.builder.renderer))
+
+    def _spelled(self, senses: list[Sense | Rejected]) -> list[Sense | Rejected]:
+        """The senses of the language section just read, with the spellings it gives."""
+        if not self.spellings:
+            return senses
+        spellings = tuple(dict.fromkeys(s for s in self.spellings if s != self.title))[:20]
+        language = self.context.language
+        self.spellings = []
+        return [
+            replace(sense, spellings=spellings) if isinstance(sense, Sense) and sense.language == language else sense
+            for sense in senses
+        ]
+
+
+def _linked_words(body: str) -> list[str]:
+    """The words that the list of an alternative-forms section links to."""
+    words = [plain(match[1]) for match in _WORD_LINK.finditer(body)]
+    for call in re.finditer(r"\{\{(?:l|alter|link|lien|ll|m)\|[a-z-]{2,12}\|([^{}|=]+)", body):
+        words.append(plain(call[1]))
+    return words

@@ -1,0 +1,255 @@
+"""The layout of one edition: its headings, parts of speech, language names and template rules, read from its file.
+
+Before: editions/*.toml. After: extract asks what a heading is, render what a template shows.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import tomllib
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib import resources
+from typing import Any
+
+from dictsent.errors import SourceError
+from dictsent_adapters.wiktionary.rules import LANGUAGE_CODE, Rule, compile_rules
+from dictsent_adapters.wiktionary.wikitext import Template, parse, plain, unlink
+
+FOLDER = "editions"
+_BRACKETED = re.compile(r"\s*[(（\[][^()（）\[\]]*[)）\]]\s*")
+_NUMBER = re.compile(r"[\d#.¹²³⁴⁵⁶⁷⁸⁹⁰①-⑳]+|(?<=\s)[IVX]+$|(?<![\w])[一二三四五六七八九十](?![\w])")
+_SUPERSCRIPT = re.compile(r"<su[pb]\b[^<>]*>.*?</su[pb]>", re.IGNORECASE)
+_SPLIT = re.compile(r"\s*[,、，・:：/;；—–]\s*|\s+(?:e|y|et|und|and|og|och|i|ja)\s+")
+_CATEGORY = re.compile(r"\[\[[^\[\]|:]+:[^\[\]]*\]\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """What a heading says.
+
+    Attributes:
+        kind: language, part_of_speech, definitions, etymology, spellings, other or unknown.
+        value: the language's code or the part of speech, "" where it is not known.
+        title: the heading's own words.
+        form: whether the section describes inflected forms.
+    """
+
+    kind: str
+    value: str = ""
+    title: str = ""
+    form: bool = False
+
+
+@dataclass(slots=True)
+class Layout:
+    """One edition's layout. Build it with `load`."""
+
+    code: str
+    data: dict[str, Any]
+    rules: dict[str, Rule]
+    first_class: bool
+    shape: str
+    language_level: int
+    guessed: bool = False
+    words: dict[str, Heading] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    heading: re.Pattern[str] = re.compile("")
+    language_templates: tuple[re.Pattern[str], ...] = ()
+    form_patterns: tuple[re.Pattern[str], ...] = ()
+    not_examples: re.Pattern[str] | None = None
+    subpages: re.Pattern[str] | None = None
+    known: dict[tuple[int, str], Heading] = field(default_factory=dict)
+
+    def option(self, name: str, default: Any = False) -> Any:
+        """A switch of the edition's file."""
+        return self.data.get(name, default)
+
+    def rule(self, name: str) -> Rule | None:
+        """The rule for a template, its first letter in either case."""
+        found = self.rules.get(name)
+        if found is None and name:
+            first = name[0]
+            found = self.rules.get((first.lower() if first.isupper() else first.upper()) + name[1:])
+        return found
+
+    def classify(self, level: int, text: str) -> Heading:
+        """What a heading of that level (0: a template line) says; remembered, because headings repeat."""
+        key = (level, text)
+        found = self.known.get(key)
+        if found is None:
+            found = self._classify(level, text)
+            if len(self.known) < 50_000:
+                self.known[key] = found
+        return found
+
+    def _classify(self, level: int, text: str) -> Heading:
+        shown, candidates = _readings(text)
+        if level <= max(2, self.language_level):
+            code = self._language(level, text, shown)
+            if code:
+                return Heading("language", code, shown)
+        for candidate in candidates:
+            heading = self.words.get(candidate)
+            if heading is not None:
+                return Heading(heading.kind, heading.value, shown or candidate, heading.form)
+        if 0 < level <= self.language_level and not self.option("monolingual"):
+            return Heading("language", "und", shown)
+        return Heading("unknown", "", shown)
+
+    def _language(self, level: int, text: str, shown: str) -> str:
+        for pattern in self.language_templates:
+            match = pattern.search(text)
+            if match:
+                return self.language_code(match[1])
+        return self._named(_fold(shown)) if level > 0 and "{{" not in text else ""
+
+    def _named(self, name: str) -> str:
+        for prefix in ("", *self.option("language_prefixes", [])):
+            if name.startswith(prefix) and name[len(prefix) :].strip() in self.names:
+                return self.names[name[len(prefix) :].strip()]
+        return ""
+
+    def language_code(self, name: str) -> str:
+        """The code of a language given by code or by its name in the edition's language; "und" for an unknown name."""
+        key = _fold(plain(unlink(name)))
+        return self._named(key) or (key if LANGUAGE_CODE.fullmatch(key) else "und")
+
+
+def _readings(text: str) -> tuple[str, list[str]]:
+    """A heading's words as shown, and the keys by which it may be known, the surest first."""
+    nodes = parse(_CATEGORY.sub("", text)) if "{{" in text else [text]
+    templates = [node for node in nodes if isinstance(node, Template)]
+    bare = "".join(node for node in nodes if isinstance(node, str))
+    shown = plain(unlink(_SUPERSCRIPT.sub("", bare))).strip(" :,'")
+    named: list[str] = []
+    for template in reversed(templates):
+        parts = ["".join(n for n in part if isinstance(n, str)).strip() for part in template.parts]
+        named += [parts[1] if len(parts) > 1 else "", parts[0], parts[0].strip("-=")]
+    candidates = [_fold(word) for word in (shown, _bare(shown), *named)]
+    split = [_fold(word) for word in _SPLIT.split(_bare(shown))]
+    words = _fold(_bare(shown)).split()
+    candidates += [*split, " ".join(words[:2]), *words[:1]]
+    candidates += [piece for name in named for piece in (" ".join(_fold(name).split()[:2]), _fold(name).split(" ")[0])]
+    return shown or next((name for name in named if name), ""), [c for c in dict.fromkeys(candidates) if c]
+
+
+def _bare(text: str) -> str:
+    return _NUMBER.sub("", _BRACKETED.sub(" ", text)).strip(" :,-")
+
+
+def _fold(text: str) -> str:
+    return " ".join(html.unescape(text).casefold().replace("’", "'").split())
+
+
+def editions() -> list[str]:
+    """The codes of the editions that have a file."""
+    folder = resources.files(__package__) / FOLDER
+    return sorted(p.name[:-5] for p in folder.iterdir() if p.name.endswith(".toml") and not p.name.startswith("_"))
+
+
+@lru_cache(maxsize=64)
+def load(code: str) -> Layout:
+    """The layout of an edition by its code ("en"); one without a file gets the generic rules.
+
+    Raises:
+        SourceError: an edition's file is not what it should be.
+    """
+    own = _file(code)
+    data = own if own is not None else _file("_generic") or {}
+    layers = [*(_file(name) or {} for name in data.get("base", [])), data]
+    merged: dict[str, Any] = {"code": code}
+    for layer in layers:
+        _merge(merged, layer)
+    return _build(merged, layers, guessed=own is None)
+
+
+def _file(name: str) -> dict[str, Any] | None:
+    path = resources.files(__package__) / FOLDER / f"{name}.toml"
+    if not path.is_file():
+        return None
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise SourceError(f"the edition's file is not valid: {error}", where=f"{FOLDER}/{name}.toml") from error
+
+
+def _merge(into: dict[str, Any], more: dict[str, Any]) -> None:
+    for key, value in more.items():
+        if isinstance(value, dict):
+            _merge(into.setdefault(key, {}), value)
+        elif isinstance(value, list) and isinstance(into.get(key), list):
+            into[key] = into[key] + value
+        else:
+            into[key] = value
+
+
+def _build(data: dict[str, Any], layers: list[dict[str, Any]], *, guessed: bool) -> Layout:
+    rules: dict[str, Rule] = {}
+    words: dict[str, Heading] = {}
+    for layer in layers:
+        rules.update(compile_rules(layer.get("templates", {})))
+        words.update(_words(layer))
+    patterns = data.get("patterns", {})
+    refuse = patterns.get("not_example", [])
+    subpages = patterns.get("subpage", [])
+    return Layout(
+        code=data["code"],
+        data=data,
+        rules=rules,
+        first_class=bool(data.get("first_class", False)),
+        shape=data.get("shape", "hash"),
+        language_level=data.get("language_level", 2),
+        guessed=guessed,
+        words=words,
+        names=_language_names(data.get("names_in", data["code"]), data.get("languages", {})),
+        heading=_heading_pattern(data.get("line_headings", [])),
+        language_templates=tuple(re.compile(p, re.IGNORECASE) for p in patterns.get("language", [])),
+        form_patterns=tuple(re.compile(p, re.IGNORECASE) for p in patterns.get("form_of", [])),
+        not_examples=re.compile("|".join(refuse), re.IGNORECASE) if refuse else None,
+        subpages=re.compile("|".join(subpages), re.IGNORECASE) if subpages else None,
+    )
+
+
+def _heading_pattern(lines: list[str]) -> re.Pattern[str]:
+    """Matches "\\n" and a heading: `== x ==`, or a line that is one of the edition's section templates.
+
+    Groups: 1 the equals signs, 2 the heading's text, 3 the section template with its arguments.
+    """
+    text = r"\n(?:(={1,6})[ \t]*([^\n]*?)[ \t]*=+[ \t]*(?=\n|\Z)"
+    if lines:
+        text += r"|[ \t]*(\{\{(?:" + "|".join(lines) + r")[ \t]*(?:\|[^{}\n]*)?\}\})"
+    return re.compile(text + ")")
+
+
+def _words(data: dict[str, Any]) -> dict[str, Heading]:
+    words: dict[str, Heading] = {}
+    for kind in ("other", "etymology", "definitions", "spellings"):
+        for word in data.get("headings", {}).get(kind, []):
+            words[_fold(word)] = Heading(kind)
+    for form, table in ((False, "parts_of_speech"), (True, "forms")):
+        for value, spelled in data.get(table, {}).items():
+            for word in spelled:
+                words[_fold(word)] = Heading("part_of_speech", value, form=form)
+    return words
+
+
+@lru_cache(maxsize=8)
+def _display_names(language: str) -> dict[str, str]:
+    """Every language's name in `language` (in English where CLDR has none), case-folded, to its code."""
+    from langcodes import Language
+    from langcodes.registry_parser import parse_registry
+
+    rows = parse_registry()  # type: ignore[no-untyped-call]
+    tags = [str(row["Subtag"]) for row in rows if row.get("Type") == "language" and len(row["Subtag"]) <= 3]
+    names = {_fold(Language.get(tag).display_name("en")): tag for tag in tags}
+    if language != "en" and Language.get(language).is_valid():
+        names |= {_fold(Language.get(tag).display_name(language)): tag for tag in tags}
+    return names
+
+
+def _language_names(language: str, more: dict[str, str]) -> dict[str, str]:
+    names = dict(_display_names(language))
+    names.update((_fold(name), code) for name, code in more.items())
+    return names

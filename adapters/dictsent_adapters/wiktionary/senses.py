@@ -1,0 +1,299 @@
+"""A definition line to senses: labels taken off, text made plain, examples split from their translations.
+
+Before: lists gives the items of a section, render their text. After: extract puts them under headings.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+
+from dictsent.records import Example, Rejected
+from dictsent_adapters.wiktionary.lists import Item
+from dictsent_adapters.wiktionary.render import Renderer, written_out
+from dictsent_adapters.wiktionary.wikitext import CLOSE, CUT, OPEN, QUALIFIER, SEPARATOR, holds_markup, plain
+
+_MARK = re.compile(rf"[{OPEN}{QUALIFIER}][^{CLOSE}]*{CLOSE}")
+_MARK_SPACE = re.compile(rf"\s*{OPEN}[^{CLOSE}]*{CLOSE}")
+_HEAD_LABEL = re.compile(
+    rf"[\s,;·†]*(?:<[a-z][^<>]*>|</[a-z]+>|'')*(?:"
+    rf"[{OPEN}{QUALIFIER}](?P<mark>[^{CLOSE}]*){CLOSE}"
+    r"|''+\s*[(（](?P<outer>[^()（）']{1,80})[)）]\s*:?\s*''+"
+    r"|[(（]\s*''+(?P<inner>[^()（）']{1,80})''+\s*[)）]"
+    r"|[(（]\s*<i>(?P<html>[^<>()（）]{1,80})</i>\s*[)）]"
+    r")(?:''(?![^']*'')|</[a-z]+>)*[\s,;·]*(?::(?=\s|\Z))?"
+)
+_JOINER = re.compile(
+    rf"\s*(?:и|или|y|e|o|and|or|und|oder|et|ou|og|och|eller|а также|ή|και|ve|i|lub)\s+(?=[{OPEN}{QUALIFIER}])"
+)
+_ITALIC_COLON = re.compile(r"\s*''+([^'\n]{1,100})''+\s*(:?)\s*")
+_GERMAN_REST = re.compile(rf"(?:[\s(),;:—–·]|und|oder|''|{OPEN}[^{CLOSE}]*{CLOSE}|''[^'\n]*'')*:(?:'')?\s+(?=\S)")
+_LITTER_HEAD = re.compile(r"^[\s,;:·.](?=\s)[\s,;:·]*|^[,;:·]\s*")
+_LITTER_TAIL = re.compile(r"[\s,;:—–-]+$")
+_SPACED = re.compile(r"\s+([,.;])")
+_EMPTY_BRACKETS = re.compile(r"\(\s*[,;]?\s*\)|\[\s*\]|（\s*）")
+_REMOVED_TEXT = re.compile(r"\s*\[removed text\]|\s*\[…removed…\]")
+_SUB_LINES = re.compile(r"\n(?=[#*:])")
+_LAST_LINK_FORM = re.compile(r"''+|\s+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sense:
+    """One sense of a page.
+
+    Attributes:
+        language: code of the headword's language as the edition gives it ("ja", "cmn"), "und" where it is not known.
+        part_of_speech: "noun", "verb", ... where it is known, else "".
+        heading: the edition's own words for it ("名詞").
+        glosses: the definition, its parents' texts in front: (parent, ..., child); never empty.
+        examples: with translation and source where the page has them.
+        labels: "transitive", "botany", ...: as the page writes them.
+        form_of: the lemma, where the sense only says that the word is a form or a spelling of it.
+        etymology: the number of the homonym, 0 where the page does not count.
+        index: the sense's number in the page ("2a").
+        spellings: other spellings of the word.
+        notes: pieces of the last gloss that say nothing of the meaning ("[from 10th c.]").
+        parent: whether sub-definitions follow that repeat this one's text.
+    """
+
+    language: str
+    glosses: tuple[str, ...]
+    part_of_speech: str = ""
+    heading: str = ""
+    examples: tuple[Example, ...] = ()
+    labels: tuple[str, ...] = ()
+    form_of: str = ""
+    etymology: int = 0
+    index: str = ""
+    spellings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    parent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What the headings say of the senses below them."""
+
+    language: str
+    part_of_speech: str = ""
+    heading: str = ""
+    form: bool = False
+    etymology: int = 0
+    place: str = ""
+
+
+@dataclass(slots=True)
+class Found:
+    """What a page gave: senses and rejects in its order, and how many blank definition lines it has."""
+
+    senses: list[Sense | Rejected] = field(default_factory=list)
+    blank: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Above:
+    """What a sub-definition inherits."""
+
+    glosses: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    lemma: str = ""
+
+
+class SenseBuilder:
+    """Turns items into senses, with one page's renderer."""
+
+    def __init__(self, renderer: Renderer) -> None:
+        self.renderer = renderer
+        self.layout = renderer.layout
+        self.found = Found()
+
+    def add(self, items: list[Item], context: Context) -> None:
+        """Append the senses of a section's items."""
+        for item in items:
+            self._item(item, context, _Above())
+
+    def _item(self, item: Item, context: Context, above: _Above) -> None:
+        rendered = self.renderer.render(item.text)
+        gathered = self.renderer.gathered
+        rendered, *more = _SUB_LINES.split(rendered) if "\n" in rendered else [rendered]
+        own_labels = self._written_labels(item.label)
+        labels, text = self.detach(rendered)
+        gloss = plain(text)
+        labels = (*above.labels, *own_labels, *labels)
+        lemma = self._lemma(gathered.lemma, gathered.links, gloss, context) or above.lemma
+        children = [*item.children, *_expanded_children(more, item.depth)]
+        examples = (*gathered.examples, *self.examples(item.lines, context.language))
+        below = _Above((*above.glosses, gloss) if gloss else above.glosses, labels, lemma)
+        if holds_markup(gloss):
+            self._reject("markup left", context, item.text)
+        elif gloss:
+            self.found.senses.append(
+                Sense(
+                    language=context.language,
+                    part_of_speech=context.part_of_speech,
+                    heading=context.heading,
+                    glosses=below.glosses,
+                    examples=examples,
+                    labels=tuple(dict.fromkeys(filter(None, labels))),
+                    form_of=lemma,
+                    etymology=context.etymology,
+                    index=item.index,
+                    notes=tuple(gathered.notes),
+                    parent=bool(children),
+                )
+            )
+        elif not gloss and not children:
+            self._blank(rendered, context, item.text)
+        for child in children:
+            self._item(child, context, below)
+
+    def _blank(self, rendered: str, context: Context, text: str) -> None:
+        """A line without a definition: blank in the page, or nothing but templates that show no text."""
+        if _MARK.sub("", rendered).strip(" \n\t.…?-—'") or (self.renderer.gathered.expanded and "{{" in text):
+            self._reject("no text beside templates", context, text)
+        else:
+            self.found.blank += 1
+
+    def _reject(self, reason: str, context: Context, text: str) -> None:
+        self.found.senses.append(Rejected(reason, context.place, " ".join(text[:200].split())))
+
+    def _lemma(self, lemma: str, links: list[str], gloss: str, context: Context) -> str:
+        if lemma:
+            return lemma
+        if context.form and links:
+            return links[-1]
+        for pattern in self.layout.form_patterns:
+            match = pattern.search(gloss)
+            if match:
+                return links[-1] if links else match[match.lastindex or 0].strip(" .")
+        return ""
+
+    def _written_labels(self, text: str) -> tuple[str, ...]:
+        """The labels that stand apart from the definition (`;1 {{csem|…}}:`, a label line above)."""
+        if not text:
+            return ()
+        shown = plain(written_out(self.renderer.render(text)))
+        return tuple(filter(None, (word.strip(" .,:()") for word in shown.split(", "))))
+
+    def detach(self, text: str) -> tuple[list[str], str]:
+        """The labels of a rendered definition, and the definition without them."""
+        if CUT in text:
+            text = _LITTER_TAIL.sub("", text.split(CUT, 1)[0])
+        labels: list[str] = []
+        touched = OPEN in text or QUALIFIER in text
+        if touched or "''" in text or "<i>" in text or text[:1] == "†":
+            text = self._head_labels(text, labels)
+        if touched:
+            text = self._inner_labels(text, labels)
+        if labels or touched:
+            text = _LITTER_HEAD.sub("", text) if labels else text
+            text = _EMPTY_BRACKETS.sub("", text)
+        return labels, text
+
+    def _head_labels(self, text: str, labels: list[str]) -> str:
+        german = self.layout.shape == "german"
+        while True:
+            if german:
+                cut = _GERMAN_REST.match(text)
+                if cut and ("''" in cut[0] or OPEN in cut[0]):
+                    labels += _label_words(cut[0])
+                    text = text[cut.end() :]
+                    continue
+            match = _HEAD_LABEL.match(text)
+            if match is None or (text[: match.start("mark")].count("''") % 2 and "''" in text[match.end() :]):
+                break
+            labels += [w for group in ("mark", "outer", "inner", "html") for w in _label_words(match[group] or "")]
+            text = text[match.end() :]
+            joiner = _JOINER.match(text)
+            if joiner:
+                text = text[joiner.end() :]
+        return text[1:] if text[:1] == "†" else text
+
+    def _inner_labels(self, text: str, labels: list[str]) -> str:
+        """Labels after the head leave the text; qualifiers there are part of it and stay in brackets."""
+        for mark in _MARK.findall(text):
+            if mark[0] == OPEN:
+                labels += _label_words(mark[1:-1])
+        ends = text.rstrip().endswith(CLOSE)
+        text = written_out(_MARK_SPACE.sub(lambda m: " " if m[0][:1].isspace() else "", text))
+        if ends:
+            text = _LITTER_TAIL.sub("", text) if self.layout.option("trim_tail", True) else text
+        return _SPACED.sub(r"\1", text) if self.layout.code not in ("fr",) else re.sub(r"\s+([,.])", r"\1", text)
+
+    def examples(self, lines: list[tuple[str, str]], language: str) -> tuple[Example, ...]:
+        """The examples among the lines below a definition, deeper lines joined to the one they belong to."""
+        made: list[Example] = []
+        open_marks = 0
+        quoting = False
+        for marks, text in lines:
+            rendered = self.renderer.render(text)
+            gathered = self.renderer.gathered.examples
+            shown = plain(_MARK.sub("", rendered).replace(CUT, " "), breaks="\n").strip(" \n:")
+            if gathered:
+                made += [self._quoted(made, example, quoting and len(marks) > open_marks) for example in gathered]
+                open_marks, quoting = len(marks), False
+            elif not shown or holds_markup(shown) or self._refused(marks, shown):
+                continue
+            elif made and len(marks) > open_marks > 0:
+                made[-1] = _continue(made[-1], shown, quoting=quoting)
+                quoting = False
+            elif marks or self.layout.option("plain_examples"):
+                made.append(self._split(rendered, shown, language))
+                open_marks, quoting = len(marks), marks.endswith("*") and _is_source(text)
+        return tuple(example for example in made if example.text)
+
+    def _quoted(self, made: list[Example], example: Example, below: bool) -> Example:
+        """A quotation template below a line that names the source."""
+        if below and made:
+            return replace(example, source=made.pop().text)
+        return example
+
+    def _refused(self, marks: str, shown: str) -> bool:
+        pattern = self.layout.not_examples
+        return bool(pattern and pattern.match(shown))
+
+    def _split(self, rendered: str, shown: str, language: str) -> Example:
+        """`''text'' — translation`; in the edition's own language what follows the dash is the source."""
+        match = _TRANSLATED.match(_MARK.sub("", rendered))
+        if match is None:
+            return Example(shown)
+        text, rest = plain(match[1], breaks="\n"), plain(match[2] or match[3], breaks="\n").strip()
+        if not text or not rest:
+            return Example(shown)
+        if language == self.layout.code or self.layout.option("dash_is_source"):
+            return Example(text, "", rest)
+        return Example(text, rest)
+
+
+_TRANSLATED = re.compile(
+    r"\s*''(.+)''\s*(?:(?:<ref.*)?\s*(?:—|–|―|→|&mdash;|&ndash;|\s-\s|\s=\s)\s*(.+)|(?:<small>)?\s*\((.+)\)\s*(?:</small>)?\s*\.?)\s*$",
+    re.DOTALL,
+)
+
+
+def _is_source(text: str) -> bool:
+    return text.lstrip().startswith("'''") or text.rstrip().endswith(":") or bool(re.search(r"\b[12]\d{3}\b", text))
+
+
+def _continue(example: Example, text: str, *, quoting: bool) -> Example:
+    """An example with the line below it: the passage of a source line, else the translation."""
+    if quoting:
+        return Example(text, "", example.text)
+    return example if example.translation else replace(example, translation=text)
+
+
+def _expanded_children(lines: list[str], depth: int) -> list[Item]:
+    """Sub-definitions that a template's expansion brought along (`\\n## third person`)."""
+    made = []
+    for line in lines:
+        text = line.lstrip("#")
+        if text != line and not text.startswith((":", "*")):
+            made.append(Item(text, depth + 1))
+    return made
+
+
+def _label_words(text: str) -> list[str]:
+    words = []
+    for piece in re.split(rf"[{SEPARATOR}{OPEN}{CLOSE}{QUALIFIER}]|''+", text):
+        words += [plain(word).strip(" ,;:().") for word in re.split(r"[,;]\s", piece)]
+    return [word for word in words if word]

@@ -1,0 +1,131 @@
+"""The few things about an edition's page shape that a table cannot say: Russian and Polish parts of speech, loose text.
+
+Before: layout, lists. After: extract calls these by the shape's name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from dictsent_adapters.wiktionary.layout import Heading, Layout
+from dictsent_adapters.wiktionary.lists import Group, logical_lines
+from dictsent_adapters.wiktionary.render import Renderer
+from dictsent_adapters.wiktionary.senses import Context
+from dictsent_adapters.wiktionary.templates import Expander
+from dictsent_adapters.wiktionary.wikitext import Template, parse, plain, unlink
+
+_CALL_NAME = re.compile(r"\{\{\s*([^{}|\n]+)")
+_LINE_TEMPLATE = re.compile(r"\{\{[^{}\n]")
+_SHAPED = {
+    "german": re.compile(r"(?m)^[:*]+\s*\[\d"),
+    "spanish": re.compile(r"(?m)^;\s*\d"),
+    "polish": re.compile(r"(?m)^:?\s*\(\d+\.\d+"),
+    "korean": re.compile(r"(?m)^[*:]\s*'''\s*\d"),
+}
+
+
+def looks_shaped(shape: str, body: str) -> bool:
+    """Whether a section holds definition lines of an edition's own shape."""
+    pattern = _SHAPED.get(shape)
+    return bool(pattern and pattern.search(body)) or bool(re.search(r"(?m)^:\[\d", body))
+
+
+def group_context(group: Group, context: Context, layout: Layout) -> Context:
+    """The part of speech that an italic line above a group of definitions names (Polish)."""
+    heading = layout.classify(0, group.title.split("''")[1] if "''" in group.title else group.title)
+    words = plain(unlink(heading.title))
+    form = heading.form or "forma" in group.title.lower()
+    return replace(context, part_of_speech=heading.value, heading=words, form=form)
+
+
+def text_paragraphs(paragraphs: list[str], title: str, renderer: Renderer) -> list[str]:
+    """The lines of running text that can be a definition: not the head line, a lone template or a file."""
+    kept = []
+    for line in paragraphs:
+        if line.startswith(("'''", "[[File:", "[[Image:", "----", "<gallery", "</")):
+            continue
+        shown = renderer.plain(line).strip()
+        if shown and shown.casefold() != title.casefold() and not _is_head_line(line, shown, title):
+            kept.append(line)
+    return kept
+
+
+def _is_head_line(line: str, shown: str, title: str) -> bool:
+    """`{{en-noun}}` alone, or the title with a gender letter behind it."""
+    nodes = parse(line)
+    words = [node for node in nodes if isinstance(node, str) and node.strip(" .,;:()[]'")]
+    if not words and all(isinstance(node, str | Template) for node in nodes):
+        return not renderer_says_gloss(line)
+    return shown.startswith(title + " ") and len(shown) - len(title) < 4
+
+
+def renderer_says_gloss(line: str) -> bool:
+    """Whether a line of templates alone is a definition: only the forms and references that stand in for one."""
+    return bool(re.search(r"\{\{[^{}|]*(?:\bof\b|-see\b|bnr|see\|)", line))
+
+
+def expand_lines(body: str, expander: Expander, layout: Layout) -> str:
+    """The section with each template that begins a line, and that no rule knows, replaced by its plain body."""
+    made = []
+    for line in logical_lines(body):
+        made.append(_expand_line(line, expander, layout) if line.startswith("{{") else line)
+    return "\n".join(made)
+
+
+def _expand_line(line: str, expander: Expander, layout: Layout) -> str:
+    pieces = []
+    for node in parse(line):
+        if isinstance(node, Template):
+            name = "".join(n for n in node.parts[0] if isinstance(n, str)).strip()
+            body = expander.expand(node) if layout.rule(name) is None else None
+            pieces.append(body if body is not None else source(node))
+        else:
+            pieces.append(node if isinstance(node, str) else source(node))
+    expanded = "".join(pieces)
+    return expanded if "\n" in expanded or "#" in expanded else line
+
+
+def source(node: object) -> str:
+    """A node as the wikitext it came from."""
+    if isinstance(node, str):
+        return node
+    parts = getattr(node, "parts", [])
+    text = "|".join("".join(source(n) for n in part) for part in parts)
+    arity = getattr(node, "arity", 0)
+    return "{" * arity + text + "}" * arity if arity else "[[" + text + "]]"
+
+
+def russian_speech(title: str, body: str, context: Context, heading: Heading, layout: Layout) -> Context:
+    """The part of speech from the template of the morphology section, or from plain words there."""
+    if heading.kind not in ("other", "unknown", "language", "etymology"):
+        return context
+    for match in _CALL_NAME.finditer(body):
+        name = match[1].strip()
+        found = _russian_template(name, body[match.end() : match.end() + 200], layout)
+        if found is not None:
+            return replace(context, part_of_speech=found.value, heading=found.title, form=found.form)
+    first = body.strip().split("\n", 1)[0]
+    if first and first[0] not in "{[=#*:" and len(first) < 200:
+        found = layout.classify(7, re.split(r"[.,(]", plain(unlink(first)), maxsplit=1)[0])
+        if found.kind == "part_of_speech":
+            return replace(context, part_of_speech=found.value, heading=found.title, form=found.form)
+    return context
+
+
+def _russian_template(name: str, arguments: str, layout: Layout) -> Heading | None:
+    form = name.lower().startswith("форма")
+    words = [w for w in re.split(r"[\s-]+", name.lower().removeprefix("форма")) if w]
+    for word in words:
+        found = layout.words.get(word)
+        if found is not None and found.kind == "part_of_speech":
+            return Heading("part_of_speech", found.value, word, form or found.form)
+    kind = re.search(r"\|\s*тип\s*=\s*([^|{}\n]+)", arguments)
+    if kind and words[:1] == ["morph"]:
+        found = layout.words.get("morph " + kind[1].strip().lower())
+        return Heading("part_of_speech", found.value, "") if found else None
+    return None
+
+
+SPEECH: dict[str, Callable[[str, str, Context, Heading, Layout], Context]] = {"russian": russian_speech}
