@@ -119,9 +119,11 @@ class _Reader:
         heading = self.layout.classify(section.level, section.title)
         if heading.kind == "language":
             self._language(heading)
-        elif self._left_out():
+        if self._left_out():
             return
-        elif heading.kind == "etymology":
+        if self.layout.shape in shapes.SPEECH:
+            self._speech(section, heading)
+        if heading.kind == "etymology":
             self._etymology(heading)
         elif heading.kind == "part_of_speech":
             self.speech_level = section.level
@@ -133,8 +135,15 @@ class _Reader:
             return
         elif heading.kind == "other" or not section.body:
             return
-        if not self._left_out():
-            self._body(section, heading)
+        self._body(section, heading)
+
+    def _speech(self, section: _Section, heading: Heading) -> None:
+        """The part of speech of an edition that has no heading for it, and its pages of mere forms."""
+        read = shapes.SPEECH[self.layout.shape]
+        self.context = read(section.body, self.context, heading, self.layout)
+        if heading.kind != "definitions":
+            items = shapes.russian_forms(section.body, self.expander, self.layout)
+            self.builder.add(items, replace(self.context, form=True))
 
     def _left_out(self) -> bool:
         return self.wanted is not None and self.context.language != self.wanted
@@ -156,8 +165,6 @@ class _Reader:
         """The definitions of a section, if it can hold any."""
         body = section.body
         context = self.context
-        if self.layout.shape in shapes.SPEECH:
-            context = self.context = shapes.SPEECH[self.layout.shape](section.title, body, context, heading, self.layout)
         if not body.strip() or (heading.kind in ("language", "etymology") and not self._direct(body)):
             return
         if heading.kind == "part_of_speech" and self.layout.option("definitions_only"):
@@ -211,7 +218,7 @@ class _Reader:
                 return group.items
         if heading.kind == "unknown" and heading.title:
             return []
-        if heading.kind == "part_of_speech" and not self.layout.option("paragraphs", True):
+        if heading.kind == "part_of_speech" and not self.layout.option("paragraphs"):
             return []
         return numbered_paragraphs(shapes.text_paragraphs(group.paragraphs, self.title, self.builder.renderer))
 

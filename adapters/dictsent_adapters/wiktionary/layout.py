@@ -86,14 +86,15 @@ class Layout:
 
     def _classify(self, level: int, text: str) -> Heading:
         shown, candidates = _readings(text)
-        if level <= max(2, self.language_level):
-            code = self._language(level, text, shown)
-            if code:
-                return Heading("language", code, shown)
+        code = self._language(level, text, shown) if level <= max(2, self.language_level) else ""
+        if code and level:
+            return Heading("language", code, shown)
         for candidate in candidates:
             heading = self.words.get(candidate)
             if heading is not None:
                 return Heading(heading.kind, heading.value, shown or candidate, heading.form)
+        if code and self.option("line_languages"):
+            return Heading("language", code, shown)
         if 0 < level <= self.language_level and not self.option("monolingual"):
             return Heading("language", "und", shown)
         return Heading("unknown", "", shown)
@@ -113,7 +114,10 @@ class Layout:
 
     def language_code(self, name: str) -> str:
         """The code of a language given by code or by its name in the edition's language; "und" for an unknown name."""
-        key = _fold(plain(unlink(name)))
+        shown = plain(unlink(name))
+        key = _fold(shown)
+        if LANGUAGE_CODE.fullmatch(key) and shown[:1].islower() or key.upper() == shown and len(key) == 2:
+            return str(self.data.get("languages", {}).get(key, key))
         return self._named(key) or (key if LANGUAGE_CODE.fullmatch(key) else "und")
 
 

@@ -196,10 +196,13 @@ def read_german(text: str, layout: Layout) -> list[Group]:
         if dash and len(dash[1]) > 1 and group.items:
             place(group.items, Item(dash[2], len(dash[1])))
         elif marks and rest.strip():
-            label = rest if marks == "*" or rest.rstrip().endswith((":", ":''")) else label
+            if marks == "*" or rest.rstrip().endswith((":", ":''")):
+                label = rest
             group.before.append(rest)
         elif rest.strip() and not rest.startswith(("{|", "|", "!", "[[Datei:", "[[Bild:", "[[File:")):
             group.paragraphs.append(rest.strip())
+    if not group.items:
+        group.items = [Item(line) for line in group.before if not line.rstrip(" '").endswith(":")]
     return [group]
 
 

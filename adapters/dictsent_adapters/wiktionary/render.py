@@ -116,11 +116,27 @@ class Renderer:
         if rule is not None and rule.kind != "form":
             return self._apply(rule, name, node)
         body = self._expander.expand(node)
+        if rule is None and self._is_abbreviation(name, node):
+            return self._named_label(name, body)
         if body is not None:
             return self._body(body, rule, node)
         if rule is not None:
             return self._apply(rule, name, node)
         return self._guess(name, node)
+
+    def _is_abbreviation(self, name: str, node: Template) -> bool:
+        """Whether an edition's habit makes this a label: a dotted name, or no argument but the language's code."""
+        if self.layout.option("dotted_labels") and name.endswith("."):
+            return True
+        if not self.layout.option("code_only_labels") or len(node.parts) > 2 or name.endswith(" of"):
+            return False
+        first = self._nodes(node.parts[1]).strip() if len(node.parts) == 2 else ""
+        return bool(LANGUAGE_CODE.fullmatch(first)) and len(first) < 8
+
+    def _named_label(self, name: str, body: str | None) -> str:
+        shown = plain(self._text(body)) if body is not None else ""
+        words = [word for word in re.split(r"[,;]\s", shown.strip(" ()（）:")) if word] if len(shown) < 80 else []
+        return OPEN + SEPARATOR.join(words or [name]) + CLOSE
 
     def arguments(self, node: Template) -> Arguments:
         """A call's arguments, rendered."""
@@ -174,12 +190,17 @@ class Renderer:
         """The text of an expanded body; one that shows only "(…)" is a label."""
         self.gathered.expanded = True
         lemma = _FORM_LINK.search(body)
-        if lemma or rule is not None:
-            arguments = self.arguments(node)
-            form = rule.patterns[1](arguments) if rule is not None else ""
-            self.gathered.lemma = plain(self._text(lemma[1])) if lemma else form
+        name = call_name(self._nodes(node.parts[0]))
+        if lemma:
+            self.gathered.lemma = plain(self._text(lemma[1]))
+        elif rule is not None:
+            self.gathered.lemma = plain(rule.patterns[1](self.arguments(node)))
+        elif name.endswith(" of"):
+            self.gathered.lemma = self.arguments(node).without_code().get("1")
         text = self._text(drop_elements(body))
         shown = plain(text)
+        if self.layout.option("abbreviation_labels") and len(node.parts) == 1 and shown.endswith(".") and len(shown) < 40:
+            return OPEN + shown + CLOSE
         if not shown:
             return NOTHING
         if any(mark in body for mark in _HTML_LABEL) or _LABEL_TEXT.fullmatch(shown):
@@ -204,17 +225,13 @@ class Renderer:
         return plain_words[-1] if len(plain_words) <= 2 else plain_words[0]
 
 
-_PLACE_MODIFIER = re.compile(r":(?:suf|pref|Suf|Pref|also)$")
-
-
 def show_place(arguments: Arguments) -> str:
     """`{{place|en|city|s/Texas|c/USA}}`: "A city in Texas, USA"."""
     kinds, names = [], []
     for argument in arguments.without_code().positional:
         kind, slash, name = argument.partition("/")
         if slash and not name.startswith(" "):
-            name = name.rsplit(":", 1)[-1] if ":" in name else name
-            names.append(f"{name} {_PLACE_MODIFIER.sub('', kind)}" if kind.endswith(":suf") else name)
+            names.append(name.rsplit(":", 1)[-1])
         elif names:
             names[-1] += " " + argument if argument in ("and", "or") else ", " + argument
         elif argument not in (";", "and"):

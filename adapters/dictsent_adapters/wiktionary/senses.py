@@ -18,23 +18,21 @@ _MARK_SPACE = re.compile(rf"\s*{OPEN}[^{CLOSE}]*{CLOSE}")
 _HEAD_LABEL = re.compile(
     rf"[\s,;·†]*(?:<[a-z][^<>]*>|</[a-z]+>|'')*(?:"
     rf"[{OPEN}{QUALIFIER}](?P<mark>[^{CLOSE}]*){CLOSE}"
-    r"|''+\s*[(（](?P<outer>[^()（）']{1,80})[)）]\s*:?\s*''+"
-    r"|[(（]\s*''+(?P<inner>[^()（）']{1,80})''+\s*[)）]"
-    r"|[(（]\s*<i>(?P<html>[^<>()（）]{1,80})</i>\s*[)）]"
+    r"|''+\s*[(（](?P<outer>[^()（）']{1,400})[)）]\s*:?\s*''+"
+    r"|[(（]\s*''+(?P<inner>[^()（）']{1,400})''+\s*[)）]"
+    r"|[(（]\s*<i>(?P<html>[^<>()（）]{1,400})</i>\s*[)）]"
     r")(?:''(?![^']*'')|</[a-z]+>)*[\s,;·]*(?::(?=\s|\Z))?"
 )
 _JOINER = re.compile(
     rf"\s*(?:и|или|y|e|o|and|or|und|oder|et|ou|og|och|eller|а также|ή|και|ve|i|lub)\s+(?=[{OPEN}{QUALIFIER}])"
 )
 _ITALIC_COLON = re.compile(r"\s*''+([^'\n]{1,100})''+\s*(:?)\s*")
-_GERMAN_REST = re.compile(rf"(?:[\s(),;:—–·]|und|oder|''|{OPEN}[^{CLOSE}]*{CLOSE}|''[^'\n]*'')*:(?:'')?\s+(?=\S)")
+_GERMAN_SKIP = re.compile(r"(?:[\s(),;:—–·]|und\b|oder\b|''(?=[(,)]))+")
 _LITTER_HEAD = re.compile(r"^[\s,;:·.](?=\s)[\s,;:·]*|^[,;:·]\s*")
 _LITTER_TAIL = re.compile(r"[\s,;:—–-]+$")
 _SPACED = re.compile(r"\s+([,.;])")
 _EMPTY_BRACKETS = re.compile(r"\(\s*[,;]?\s*\)|\[\s*\]|（\s*）")
-_REMOVED_TEXT = re.compile(r"\s*\[removed text\]|\s*\[…removed…\]")
 _SUB_LINES = re.compile(r"\n(?=[#*:])")
-_LAST_LINK_FORM = re.compile(r"''+|\s+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +117,8 @@ class SenseBuilder:
         own_labels = self._written_labels(item.label)
         labels, text = self.detach(rendered)
         gloss = plain(text)
+        if not gloss and not item.children and "''" in rendered and OPEN not in rendered:
+            labels, gloss = [], plain(written_out(rendered))
         labels = (*above.labels, *own_labels, *labels)
         lemma = self._lemma(gathered.lemma, gathered.links, gloss, context) or above.lemma
         children = [*item.children, *_expanded_children(more, item.depth)]
@@ -191,14 +191,9 @@ class SenseBuilder:
         return labels, text
 
     def _head_labels(self, text: str, labels: list[str]) -> str:
-        german = self.layout.shape == "german"
+        if self.layout.shape == "german":
+            return _german_labels(text, labels)
         while True:
-            if german:
-                cut = _GERMAN_REST.match(text)
-                if cut and ("''" in cut[0] or OPEN in cut[0]):
-                    labels += _label_words(cut[0])
-                    text = text[cut.end() :]
-                    continue
             match = _HEAD_LABEL.match(text)
             if match is None or (text[: match.start("mark")].count("''") % 2 and "''" in text[match.end() :]):
                 break
@@ -211,6 +206,8 @@ class SenseBuilder:
 
     def _inner_labels(self, text: str, labels: list[str]) -> str:
         """Labels after the head leave the text; qualifiers there are part of it and stay in brackets."""
+        if self.layout.option("inner_labels_stay"):
+            text = _MARK.sub(lambda m: m[0][1:-1].replace(SEPARATOR, ", "), text)
         for mark in _MARK.findall(text):
             if mark[0] == OPEN:
                 labels += _label_words(mark[1:-1])
@@ -269,6 +266,33 @@ _TRANSLATED = re.compile(
     r"\s*''(.+)''\s*(?:(?:<ref.*)?\s*(?:—|–|―|→|&mdash;|&ndash;|\s-\s|\s=\s)\s*(.+)|(?:<small>)?\s*\((.+)\)\s*(?:</small>)?\s*\.?)\s*$",
     re.DOTALL,
 )
+
+
+def _german_labels(text: str, labels: list[str]) -> str:
+    """Take off marks and italic words that end with a colon, however they are joined (`{{ugs.}}, ''Kurzwort:'' …`)."""
+    position = 0
+    while True:
+        skip = _GERMAN_SKIP.match(text, position) if position or text[:1] in "(—– '" else None
+        start = skip.end() if skip else position
+        mark = _MARK.match(text, start)
+        italic = _ITALIC_COLON.match(text, start)
+        if mark:
+            labels += _label_words(mark[0][1:-1])
+            position = mark.end()
+        elif italic and (italic[2] or italic[1].rstrip(" )").endswith(":") or _in_brackets(text, italic)):
+            labels += _label_words(italic[1])
+            position = italic.end()
+        else:
+            break
+    rest = text[position:]
+    return _GERMAN_SKIP.sub("", rest, count=1) if position and _GERMAN_SKIP.match(rest) and rest[:1] not in "(" else rest
+
+
+def _in_brackets(text: str, italic: re.Match[str]) -> bool:
+    """Whether an italic run is a bracketed remark: `''(abstrakt)''`, `(''abstrakt'')`."""
+    inner = italic[1].strip()
+    before = text[: italic.start()].rstrip(" '")[-1:]
+    return inner.startswith("(") and inner.endswith(")") or (before == "(" and text[italic.end() :].lstrip("' ")[:1] == ")")
 
 
 def _is_source(text: str) -> bool:

@@ -10,14 +10,14 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from dictsent_adapters.wiktionary.layout import Heading, Layout
-from dictsent_adapters.wiktionary.lists import Group, logical_lines
+from dictsent_adapters.wiktionary.lists import Group, Item, logical_lines
 from dictsent_adapters.wiktionary.render import Renderer
 from dictsent_adapters.wiktionary.senses import Context
 from dictsent_adapters.wiktionary.templates import Expander
 from dictsent_adapters.wiktionary.wikitext import Template, parse, plain, unlink
 
 _CALL_NAME = re.compile(r"\{\{\s*([^{}|\n]+)")
-_LINE_TEMPLATE = re.compile(r"\{\{[^{}\n]")
+_RUSSIAN_FORM = re.compile(r"\{\{\s*[Фф]орма-")
 _SHAPED = {
     "german": re.compile(r"(?m)^[:*]+\s*\[\d"),
     "spanish": re.compile(r"(?m)^;\s*\d"),
@@ -57,13 +57,15 @@ def _is_head_line(line: str, shown: str, title: str) -> bool:
     nodes = parse(line)
     words = [node for node in nodes if isinstance(node, str) and node.strip(" .,;:()[]'")]
     if not words and all(isinstance(node, str | Template) for node in nodes):
-        return not renderer_says_gloss(line)
+        return not any(isinstance(node, Template) and _stands_for_gloss(node, renderer) for node in nodes)
     return shown.startswith(title + " ") and len(shown) - len(title) < 4
 
 
-def renderer_says_gloss(line: str) -> bool:
-    """Whether a line of templates alone is a definition: only the forms and references that stand in for one."""
-    return bool(re.search(r"\{\{[^{}|]*(?:\bof\b|-see\b|bnr|see\|)", line))
+def _stands_for_gloss(node: Template, renderer: Renderer) -> bool:
+    """Whether a template alone is a definition: a form of another word, or a reference to one."""
+    name = "".join(n for n in node.parts[0] if isinstance(n, str)).strip()
+    rule = renderer.layout.rule(name)
+    return (rule is not None and rule.kind == "form") or (rule is None and name.endswith((" of", "-see")))
 
 
 def expand_lines(body: str, expander: Expander, layout: Layout) -> str:
@@ -79,7 +81,8 @@ def _expand_line(line: str, expander: Expander, layout: Layout) -> str:
     for node in parse(line):
         if isinstance(node, Template):
             name = "".join(n for n in node.parts[0] if isinstance(n, str)).strip()
-            body = expander.expand(node) if layout.rule(name) is None else None
+            rule = layout.rule(name)
+            body = expander.expand(node) if rule is None or rule.kind == "form" else None
             pieces.append(body if body is not None else source(node))
         else:
             pieces.append(node if isinstance(node, str) else source(node))
@@ -97,7 +100,7 @@ def source(node: object) -> str:
     return "{" * arity + text + "}" * arity if arity else "[[" + text + "]]"
 
 
-def russian_speech(title: str, body: str, context: Context, heading: Heading, layout: Layout) -> Context:
+def russian_speech(body: str, context: Context, heading: Heading, layout: Layout) -> Context:
     """The part of speech from the template of the morphology section, or from plain words there."""
     if heading.kind not in ("other", "unknown", "language", "etymology"):
         return context
@@ -114,6 +117,19 @@ def russian_speech(title: str, body: str, context: Context, heading: Heading, la
     return context
 
 
+def russian_forms(body: str, expander: Expander, layout: Layout) -> list[Item]:
+    """The definition of a form page, which is nothing but `{{Форма-…|base}}`."""
+    match = _RUSSIAN_FORM.search(body)
+    if match is None:
+        return []
+    call = next((node for node in parse(body[match.start() :]) if isinstance(node, Template)), None)
+    expanded = expander.expand(call) if call is not None else None
+    if expanded is None:
+        return [Item(source(call))] if call is not None else []
+    lines = [line.lstrip("*#: ") for line in expanded.split("\n") if line.startswith(("*", "#"))]
+    return [Item(line) for line in lines if line] or [Item(expanded)]
+
+
 def _russian_template(name: str, arguments: str, layout: Layout) -> Heading | None:
     form = name.lower().startswith("форма")
     words = [w for w in re.split(r"[\s-]+", name.lower().removeprefix("форма")) if w]
@@ -128,4 +144,4 @@ def _russian_template(name: str, arguments: str, layout: Layout) -> Heading | No
     return None
 
 
-SPEECH: dict[str, Callable[[str, str, Context, Heading, Layout], Context]] = {"russian": russian_speech}
+SPEECH: dict[str, Callable[[str, Context, Heading, Layout], Context]] = {"russian": russian_speech}
