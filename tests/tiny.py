@@ -4,70 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-WORDS = [
-    "cat",
-    "dog",
-    "tree",
-    "river",
-    "mountain",
-    "house",
-    "city",
-    "bread",
-    "water",
-    "stone",
-    "bird",
-    "fish",
-    "king",
-    "queen",
-    "road",
-    "ship",
-    "horse",
-    "field",
-    "cloud",
-    "rain",
-    "animal",
-    "that",
-    "lives",
-    "near",
-    "the",
-    "with",
-    "a",
-    "of",
-    "in",
-    "small",
-    "large",
-    "purrs",
-    "barks",
-    "grows",
-    "flows",
-    "old",
-    "young",
-    "white",
-    "black",
-    "red",
-    "person",
-    "who",
-    "rules",
-    "place",
-    "where",
-    "people",
-    "live",
-    "food",
-    "made",
-    "from",
-    "flour",
-    "liquid",
-    "drink",
-    "hard",
-    "piece",
-    "rock",
-    "feathers",
-    "wings",
-    "swims",
-    "sea",
-    "way",
-    "boat",
-]
+_TEXT = (
+    "cat dog tree river mountain house city bread water stone bird fish king queen road ship horse field "
+    "cloud rain animal that lives near the with a of in small large purrs barks grows flows old young "
+    "white black red person who rules place where people live food made from flour liquid drink hard "
+    "piece rock feathers wings swims sea way boat "
+)
+WORDS = _TEXT.split()
 
 
 def word_tokenizer(folder: Path, vocabulary: list[str]) -> None:

@@ -98,7 +98,7 @@ def _build(
         return Start(str(target), kind, note)
     build = build_static if kind == STATIC else build_encoder
     with appearing(target) as partial:
-        build(glosses, partial, settings, progress)
+        build(glosses, partial, settings, progress=lambda stage, done, total: progress(done, total, stage))
     return Start(str(target), kind, note)
 
 

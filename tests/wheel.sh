@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# The installed wheel does the main job without the source tree: $1 is its dictsent, $2 an empty folder.
+set -euo pipefail
+dictsent="$1"
+cd "$2"
+export HF_HUB_OFFLINE=1
+"$dictsent" --version
+"$dictsent" run quickstart --dry-run
+printf 'cat\ta small animal that purrs\ndog\tan animal that barks\n' > words.tsv
+"$dictsent" ingest words.tsv --lang en
+"$dictsent" stats --json | grep -q '"entries": 2'
+"$dictsent" show cat | grep -q purrs
+"$dictsent" eval sts tfidf --json | grep -q mini-sts
+if "$dictsent" train 2> error.txt; then echo "two definitions were trained on"; exit 1; fi
+grep -q 'Error: only 2 definitions' error.txt
+"$dictsent" remove words
