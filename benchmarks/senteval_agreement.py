@@ -2,9 +2,9 @@
 
 Usage: python benchmarks/senteval_agreement.py DATA MODEL [TASK...]; MODEL as `dictsent eval` takes it.
 
-The peer is SentEval's classifier as its papers describe it, done again: a linear layer, Adam (1e-3, L2 coupled), batches
-of 64, checks every 4 epochs on 5 % held-out training data, stops after 5 checks without gain, strength chosen from
-1e-5..1e-2 by an inner 10-fold cross-validation. All folds and strengths train side by side as one batched tensor.
+The peer is SentEval's classifier as its papers describe it, done again: a linear layer, Adam (1e-3, L2 coupled),
+batches of 64, checks every 4 epochs on 5 % held-out training data, stops after 5 checks without gain, strength chosen
+from 1e-5..1e-2 by an inner 10-fold cross-validation. All folds and strengths train side by side as one batched tensor.
 """
 
 from __future__ import annotations
@@ -86,6 +86,7 @@ def choose(x, y, rows, classes, seed):
 
 
 def reference(task, x, seed=1111):
+    """Accuracy of the peer on one task."""
     labels = {name: torch.tensor(part.labels) for name, part in task.parts.items()}
     if "all" in x:
         data, y = torch.tensor(x["all"]), labels["all"]
@@ -102,6 +103,7 @@ def reference(task, x, seed=1111):
 
 
 def main() -> None:
+    """Print one line a task."""
     folder, name, *names = sys.argv[1:]
     tasks, _ = find_transfer([Path(folder)], names or ("CR", "TREC", "MRPC", "MR"))
     parts = [part for task in tasks for part in task.parts.values()]

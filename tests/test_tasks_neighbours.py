@@ -19,6 +19,7 @@ from dictsent.tasks.neighbours import (
     popularity,
     token_overlap,
 )
+from dictsent.tasks.overlap import study
 from dictsent.tasks.paraphrases import paraphrase_ranks, summarise_paraphrases, word_overlap
 
 
@@ -38,7 +39,7 @@ def test_the_toy_of_figure_1():
     bag = Table({TOY[0]: [1, 0, 0], TOY[1]: [1, 0, 0], TOY[2]: [0.8, 0.6, 0]})
     roles = Table({TOY[0]: [1, 0, 0], TOY[1]: [0.2, 0, 1], TOY[2]: [0.9, 0.3, 0]})
     queries = np.array([[0]])
-    found = {name: corpus_neighbours(e, TOY, queries, 1) for name, e in (("bag", bag), ("roles", roles))}
+    found = {name: corpus_neighbours([e.encode(TOY)], queries, 1) for name, e in (("bag", bag), ("roles", roles))}
     assert found["bag"].tolist() == [[[1]]]
     assert found["roles"].tolist() == [[[2]]]
     assert n2o(found, [1]).mean(1).tolist() == [[1.0, 0.0], [0.0, 1.0]]
@@ -118,7 +119,8 @@ def test_token_overlap_popular_and_outlier_neighbours():
 def test_paraphrases_are_ranked_as_if_added():
     vectors = {"q": [1, 0], "p": [0.9, 0.1], "near": [1, 0.01], "far": [0, 1], "tie": [0.9, 0.1]}
     corpus = ["q", "near", "far", "tie"]
-    ranks = paraphrase_ranks(Table(vectors), corpus, [("q", "p"), ("q", "near")])
+    blocks = [Table(vectors).encode(corpus[:1]), Table(vectors).encode(corpus[1:])]
+    ranks = paraphrase_ranks(Table(vectors), corpus, blocks, [("q", "p"), ("q", "near")])
     assert ranks.tolist() == [2.5, 1.0]
     summary = summarise_paraphrases(ranks)
     assert (summary.top, summary.top5, summary.n) == (1, 2, 2)
@@ -128,7 +130,8 @@ def test_paraphrases_are_ranked_as_if_added():
 def test_tfidf_takes_part():
     corpus = [f"word{i} word{i + 1} shared" for i in range(40)]
     samples = draw_queries(40, queries=5, samples=2, seed=0)
-    found = corpus_neighbours(Tfidf(), corpus, samples, 2)
+    result = study([("tfidf", Tfidf(), lambda *_: None)] * 2, corpus, samples, ks=(1, 2), paraphrases=[("a", "b")])
+    found = result.neighbours["tfidf"]
     assert found.shape == (2, 5, 2)
     inner = [(q, row) for q, row in zip(samples.ravel(), found.reshape(-1, 2), strict=True) if 0 < q < 39]
     assert all(set(row.tolist()) == {q - 1, q + 1} for q, row in inner)

@@ -5,45 +5,61 @@ Before: dictsent.tasks.comparison, neighbours; dictsent.report. After: a table, 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from dictsent.cli.options import data_option, json_option
+from dictsent.cli.evaluation import folders, lang_option, resolve, say_left_out
+from dictsent.cli.measures import read_corpus
+from dictsent.cli.options import data_option, json_option, store_option
 from dictsent.cli.show import emit, note, table, working
+
+if TYPE_CHECKING:
+    from dictsent.tasks.embedding import TextEncoder
+    from dictsent.tasks.overlap import Study
 
 
 @click.command("compare")
 @click.argument("models", metavar="MODEL MODEL...", nargs=-1, required=True)
 @data_option
-@click.option("--lang", "language", default="", help="Language of the texts (tag or name).")
+@lang_option
 @click.option("--set", "names", multiple=True, metavar="NAME", help="Only this set; may be repeated.")
 @click.option("--text", "variant", default="", help="Only this kind of text: raw, senteval, aws, deepl.")
 @click.option("--resamples", type=click.IntRange(min=100), default=1000, show_default=True)
 @click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--overlap", is_flag=True, help="Nearest neighbour overlap on a corpus instead of scores.")
+@click.option("--corpus", default="store", show_default=True, help="For --overlap: a file with a sentence a line.")
+@click.option("--limit", type=click.IntRange(min=10), help="For --overlap: at most so many sentences.")
+@click.option("--queries", type=click.IntRange(min=1), default=100, show_default=True)
+@click.option("--samples", type=click.IntRange(min=1), default=5, show_default=True)
+@click.option("-k", "ks", type=click.IntRange(min=1), multiple=True, default=(50,), show_default=True)
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Also write a page with plots (HTML).")
+@store_option
 @json_option
-def compare_command(
-    models: tuple[str, ...],
-    data: Path | None,
-    language: str,
-    names: tuple[str, ...],
-    variant: str,
-    resamples: int,
-    seed: int,
-    as_json: bool,
-) -> None:
-    """Say whether the first MODEL is better than each other one: difference, 95 % interval, p (paired bootstrap)."""
-    from dictsent.cli.evaluation import folders, resolve, say_left_out
+def compare_command(models: tuple[str, ...], as_json: bool, overlap: bool, **options: Any) -> None:
+    """Say how far MODELs differ.
+
+    Without --overlap: is the first better than each other one on sentence similarity? Difference, 95 % interval, p
+    (paired bootstrap). With it: what part of their nearest neighbours do they share (N2O)?
+    """
+    if len(models) < 2:
+        raise click.UsageError("compare needs two models or more")
+    (compare_neighbours if overlap else compare_scores)(models, as_json=as_json, **options)
+
+
+def compare_scores(models: Sequence[str], *, as_json: bool, language: str, **options: Any) -> None:
+    """Paired bootstrap of the first model against each other one."""
     from dictsent.evaluate import available, similarities
     from dictsent.tasks.comparison import Judged, compare
     from dictsent.tasks.data import Choice
     from dictsent.tasks.systems import load_system
 
-    if len(models) < 2:
-        raise click.UsageError("compare needs two models or more")
     chosen, tag = resolve(models, Path("runs"), language)
-    sets, left_out = available(Choice(languages=() if names else (tag,), names=names, variant=variant), folders(data))
+    names, resamples, seed = options["names"], options["resamples"], options["seed"]
+    choice = Choice(languages=() if names else (tag,), names=names, variant=options["variant"])
+    sets, left_out = available(choice, folders(options["data"]))
     say_left_out(left_out)
     found = []
     for name in chosen:
@@ -61,6 +77,70 @@ def compare_command(
     for result in results:
         show_comparison(result)
     note(f"Spearman x100; paired bootstrap over the pairs, {resamples:,} resamples, seed {seed}")
+
+
+def compare_neighbours(models: Sequence[str], *, as_json: bool, language: str, **options: Any) -> None:
+    """N2O of every two models on one corpus."""
+    from dictsent.errors import TaskError
+    from dictsent.tasks.neighbours import draw_queries
+    from dictsent.tasks.overlap import study
+    from dictsent.tasks.paraphrases import news_paraphrases
+
+    chosen, tag = resolve(models, Path("runs"), language)
+    source = None if options["corpus"] == "store" else Path(options["corpus"])
+    if source and not source.is_file():
+        raise TaskError("no such file", where=str(source), hint="--corpus names a file with a sentence a line")
+    corpus = read_corpus(source, options["store"], tag, limit=options["limit"])
+    ks = tuple(sorted(set(options["ks"])))
+    queries = draw_queries(len(corpus), queries=options["queries"], samples=options["samples"], seed=options["seed"])
+    try:
+        paraphrases = news_paraphrases(folders(options["data"])) if tag == "en" else []
+    except TaskError as error:
+        paraphrases = []
+        note(f"no paraphrase test: {error}")
+    result = study(_systems(chosen, tag), corpus, queries, ks=ks, paraphrases=paraphrases)
+    if as_json:
+        emit(result.to_json())
+    else:
+        show_overlap(result)
+    if options["out"]:
+        from dictsent.report import write_overlap
+
+        write_overlap(result, options["out"])
+        note(f"wrote {options['out']}")
+
+
+def _systems(names: Sequence[str], language: str) -> Iterator[tuple[str, TextEncoder, Callable[[int, int], None]]]:
+    from dictsent.tasks.systems import load_system
+
+    for name in names:
+        with working(f"embedding with {name}") as bar:
+            yield name, load_system(name, language=language), bar.update
+
+
+def show_overlap(result: Study) -> None:
+    """The heat map as a table, then what each system's neighbours look like."""
+    k = result.overlap.ks[-1]
+    mean, spread = result.overlap.mean(k), result.overlap.deviation(k)
+    names = result.overlap.names
+    rows = [
+        [name, *(f"{mean[i, j]:.3f} ±{spread[i, j]:.3f}" if i != j else "1" for j in range(len(names)))]
+        for i, name in enumerate(names)
+    ]
+    samples, queries = result.queries.shape
+    title = f"N2O, k = {k}, {samples} x {queries} queries on {len(result.corpus):,} sentences"
+    table(["", *names], rows, title=title)
+    rows = [[n, f"{t.mean:.3f} [{t.low:.3f}, {t.high:.3f}]", *_paraphrase_cells(result, n)]
+            for n, t in result.tokens.items()]  # fmt: skip
+    table(["", "words shared with neighbours", "paraphrases: MRR", "at 1", "within 5"], rows)
+    for kind, found in result.overlap.stability(k).items():
+        if found:
+            note(f"rank stability across {kind}: Spearman {found[0]:.3f} on average, {found[1]:.3f} at least")
+
+
+def _paraphrase_cells(result: Study, name: str) -> list[str]:
+    found = result.paraphrases.get(name)
+    return [f"{found.mrr:.3f}", f"{found.top}/{found.n}", f"{found.top5}/{found.n}"] if found else ["-", "-", "-"]
 
 
 def show_comparison(result: dict[str, Any]) -> None:

@@ -26,7 +26,7 @@ _COMMANDS = {
     "remove": "look",
     "train": "train",
     "encode": "train",
-    "eval": "evaluation",
+    "eval": "measures",
     "compare": "comparison",
     "report": "comparison",
     "run": "run",

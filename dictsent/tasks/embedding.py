@@ -85,7 +85,7 @@ def _checked(vectors: Any, texts: list[str]) -> Matrix:
         raise EncoderError(f"the encoder gave an array of shape {matrix.shape} for {len(texts)} texts")
     values = matrix.data if hasattr(vectors, "tocsr") else matrix
     if not np.isfinite(values).all():
-        row = next((i for i in range(len(texts)) if not np.isfinite(_dense(matrix[[i]])).all()), 0)
+        row = next((i for i in range(len(texts)) if not np.isfinite(dense(matrix[[i]])).all()), 0)
         raise EncoderError(f"the encoder gave a value that is not finite for {texts[row][:80]!r}")
     return matrix
 
@@ -101,7 +101,8 @@ def stack(blocks: Sequence[Matrix]) -> Matrix:
     return np.concatenate(blocks) if len(blocks) > 1 else blocks[0]
 
 
-def _dense(matrix: Matrix) -> NDArray[Any]:
+def dense(matrix: Matrix) -> NDArray[Any]:
+    """The rows as an ordinary array."""
     return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
 
 

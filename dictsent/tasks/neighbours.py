@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dictsent.errors import TaskError
-from dictsent.tasks.embedding import Matrix, Progress, TextEncoder, encode_blocks, fit, normalised
+from dictsent.tasks.embedding import Matrix, normalised, stack
 from dictsent.tasks.statistics import spearman
 
 Ids = NDArray[np.int64]
@@ -94,20 +94,19 @@ def _merged(
     return np.take_along_axis(best, kept, axis=1), np.take_along_axis(ids, kept, axis=1)
 
 
-def corpus_neighbours(
-    encoder: TextEncoder, corpus: Sequence[str], queries: Ids, k: int, *, progress: Progress | None = None
-) -> Ids:
-    """(samples, queries, k) neighbours of the drawn queries; the corpus is encoded once and never held whole."""
-    fit(encoder, corpus)
+def corpus_neighbours(blocks: Sequence[Matrix], queries: Ids, k: int) -> Ids:
+    """(samples, queries, k) neighbours of the drawn queries in a corpus of encoded blocks."""
     flat = queries.ravel()
-    vectors = _encoded(encoder, [corpus[i] for i in flat.tolist()])
-    return nearest(encode_blocks(encoder, corpus, progress), vectors, flat, k).reshape(*queries.shape, k)
+    return nearest(blocks, rows_of(blocks, flat), flat, k).reshape(*queries.shape, k)
 
 
-def _encoded(encoder: TextEncoder, texts: Sequence[str]) -> Matrix:
-    from dictsent.tasks.embedding import stack
-
-    return stack(list(encode_blocks(encoder, texts)))
+def rows_of(blocks: Sequence[Matrix], numbers: Ids) -> Matrix:
+    """The corpus rows of these numbers, in their order."""
+    ends = np.cumsum([block.shape[0] for block in blocks])
+    at = np.searchsorted(ends, numbers, side="right")
+    return stack(
+        [blocks[b][[n - (ends[b - 1] if b else 0)]] for b, n in zip(at.tolist(), numbers.tolist(), strict=True)]
+    )
 
 
 def overlaps(first: Ids, second: Ids) -> NDArray[np.float64]:

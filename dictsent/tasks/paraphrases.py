@@ -7,7 +7,7 @@ Lin and Smith, "Situating Sentence Embedders with Nearest Neighbor Overlap", 201
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dictsent.errors import TaskError
 from dictsent.tasks.data import Choice, find
-from dictsent.tasks.embedding import Matrix, Progress, TextEncoder, encode_blocks, fit, normalised, stack
+from dictsent.tasks.embedding import Matrix, TextEncoder, encode_blocks, normalised, stack
 from dictsent.tasks.readers import load_file
 
 PAIRS, LEAST_SCORE, MOST_OVERLAP = 75, 4.0, 0.6
@@ -63,26 +63,26 @@ def word_overlap(first: str, second: str) -> float:
 
 
 def paraphrase_ranks(
-    encoder: TextEncoder,
-    corpus: Sequence[str],
-    pairs: Sequence[tuple[str, str]],
-    *,
-    progress: Progress | None = None,
+    encoder: TextEncoder, corpus: Sequence[str], blocks: Iterable[Matrix], pairs: Sequence[tuple[str, str]]
 ) -> NDArray[np.float64]:
     """(n,) rank of each second sentence among the first one's neighbours, were it added to the corpus.
 
     1 + sentences nearer to the query + half of those as near; the query itself, should the corpus hold it, is ignored.
+
+    Args:
+        encoder: fitted on the corpus where it needs that.
+        blocks: the corpus, encoded.
     """
-    fit(encoder, corpus)
     first, second = (normalised(_encoded(encoder, [pair[i] for pair in pairs])) for i in (0, 1))
     aim = _row_products(first, second)
     ranks, start = np.ones(len(pairs)), 0
-    for block in encode_blocks(encoder, corpus, progress):
+    numbers = {text: i for i, text in enumerate(corpus)}
+    ignored = [[numbers.get(text, -1) for text in pair] for pair in pairs]
+    for block in blocks:
         product = first @ normalised(block).T
         scores = np.asarray(product.toarray() if hasattr(product, "toarray") else product)
-        texts = corpus[start : start + block.shape[0]]
-        for row, (query, paraphrase) in enumerate(pairs):
-            scores[row, [i for i, text in enumerate(texts) if text in (query, paraphrase)]] = -np.inf
+        for row, own in enumerate(ignored):
+            scores[row, [i - start for i in own if start <= i < start + block.shape[0]]] = -np.inf
         ranks += (scores > aim[:, None] + 1e-6).sum(axis=1) + (abs(scores - aim[:, None]) <= 1e-6).sum(axis=1) / 2
         start += block.shape[0]
     return ranks
