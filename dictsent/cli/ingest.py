@@ -125,7 +125,7 @@ def ingest_command(
 def _spooled() -> Iterator[str]:
     """Standard input as a file: some formats are read twice."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "stdin"
+        path = Path(folder) / "stdin.txt"
         with path.open("wb") as file:
             while block := sys.stdin.buffer.read(1 << 20):
                 file.write(block)
