@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from dictsent.records import Rejected
@@ -68,20 +68,29 @@ def extract(
     Returns:
         Senses in the page's order. Definitions that would still hold markup are left out (`read_page` tells them).
     """
-    wanted = None if all_languages else load(edition).option("own_language", edition)
-    page = read_page(wikitext, title=title, layout=load(edition), bodies=Bodies(templates), language=wanted)
+    layout = load(edition)
+    wanted = None if all_languages else own_language(layout)
+    page = read_page(wikitext, title=title, layout=layout, bodies=Bodies(templates), language=wanted)
     return [sense for sense in page.senses if isinstance(sense, Sense)]
 
 
-def read_page(wikitext: str, *, title: str, layout: Layout, bodies: Bodies, language: str | None) -> Page:
-    """The senses and rejects of one page; `language` None takes every language section."""
+def own_language(layout: Layout) -> Callable[[str], bool]:
+    """Tells the language sections of the edition's own language by their code."""
+    own = {str(layout.option("own_language", layout.code)), *layout.option("own_languages", [])}
+    return lambda code: code in own
+
+
+def read_page(
+    wikitext: str, *, title: str, layout: Layout, bodies: Bodies, language: Callable[[str], bool] | None
+) -> Page:
+    """The senses and rejects of one page; `language` tells the sections that are wanted by their code, None all."""
     return _Reader(layout, title, bodies, language).read(wikitext)
 
 
 class _Reader:
     """Walks one page's sections."""
 
-    def __init__(self, layout: Layout, title: str, bodies: Bodies, language: str | None) -> None:
+    def __init__(self, layout: Layout, title: str, bodies: Bodies, language: Callable[[str], bool] | None) -> None:
         self.layout, self.title, self.bodies, self.wanted = layout, title, bodies, language
         keep = layout.rule
         self.expander = Expander(bodies, title=title, keep=lambda name: keep(name) is not None)
@@ -146,7 +155,7 @@ class _Reader:
             self.builder.add(items, replace(self.context, form=True))
 
     def _left_out(self) -> bool:
-        return self.wanted is not None and self.context.language != self.wanted
+        return self.wanted is not None and not self.wanted(self.context.language)
 
     def _language(self, heading: Heading) -> None:
         if self.spellings:

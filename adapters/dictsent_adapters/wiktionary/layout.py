@@ -14,6 +14,7 @@ from importlib import resources
 from typing import Any
 
 from dictsent.errors import SourceError
+from dictsent_adapters.wiktionary.namespaces import HIDDEN
 from dictsent_adapters.wiktionary.rules import LANGUAGE_CODE, Rule, compile_rules
 from dictsent_adapters.wiktionary.wikitext import Template, parse, plain, unlink
 
@@ -22,7 +23,7 @@ _BRACKETED = re.compile(r"\s*[(（\[][^()（）\[\]]*[)）\]]\s*")
 _NUMBER = re.compile(r"[\d#.¹²³⁴⁵⁶⁷⁸⁹⁰①-⑳]+|(?<=\s)[IVX]+$|(?<![\w])[一二三四五六七八九十](?![\w])")
 _SUPERSCRIPT = re.compile(r"<su[pb]\b[^<>]*>.*?</su[pb]>", re.IGNORECASE)
 _SPLIT = re.compile(r"\s*[,、，・:：/;；—–]\s*|\s+(?:e|y|et|und|and|og|och|i|ja)\s+")
-_CATEGORY = re.compile(r"\[\[[^\[\]|:]+:[^\[\]]*\]\]")
+_CATEGORY = re.compile(r"\[\[([^\[\]|:]+):[^\[\]]*\]\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,8 @@ class Layout:
 
 def _readings(text: str) -> tuple[str, list[str]]:
     """A heading's words as shown, and the keys by which it may be known, the surest first."""
-    nodes = parse(_CATEGORY.sub("", text)) if "{{" in text else [text]
+    text = _CATEGORY.sub(lambda m: "" if m[1].strip().casefold() in HIDDEN else m[0], text)
+    nodes = parse(text) if "{{" in text else [text]
     templates = [node for node in nodes if isinstance(node, Template)]
     bare = "".join(node for node in nodes if isinstance(node, str))
     shown = plain(unlink(_SUPERSCRIPT.sub("", bare))).strip(" :,'")
@@ -246,11 +248,15 @@ def _display_names(language: str) -> dict[str, str]:
     from langcodes.registry_parser import parse_registry
 
     rows = parse_registry()  # type: ignore[no-untyped-call]
-    tags = [str(row["Subtag"]) for row in rows if row.get("Type") == "language" and len(row["Subtag"]) <= 3]
+    tags = [str(row["Subtag"]) for row in rows if _is_current(row)]
     names = {_fold(Language.get(tag).display_name("en")): tag for tag in tags}
     if language != "en" and Language.get(language).is_valid():
         names |= {_fold(Language.get(tag).display_name(language)): tag for tag in tags}
     return names
+
+
+def _is_current(row: dict[str, Any]) -> bool:
+    return row.get("Type") == "language" and len(row["Subtag"]) <= 3 and "Deprecated" not in row
 
 
 def _language_names(language: str, more: dict[str, str]) -> dict[str, str]:

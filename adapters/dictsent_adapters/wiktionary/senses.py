@@ -21,13 +21,14 @@ _HEAD_LABEL = re.compile(
     r"|''+\s*[(（](?P<outer>[^()（）']{1,400})[)）]\s*:?\s*''+"
     r"|[(（]\s*''+(?P<inner>[^()（）']{1,400})''+\s*[)）]"
     r"|[(（]\s*<i>(?P<html>[^<>()（）]{1,400})</i>\s*[)）]"
+    r"|(?<=<span>)[(（](?P<span>[^<>()（）]{1,400})[)）](?=</span>)"
     r")(?:''(?![^']*'')|</[a-z]+>)*[\s,;·]*(?::(?=\s|\Z))?"
 )
 _JOINER = re.compile(
     rf"\s*(?:и|или|y|e|o|and|or|und|oder|et|ou|og|och|eller|а также|ή|και|ve|i|lub)\s+(?=[{OPEN}{QUALIFIER}])"
 )
 _ITALIC_COLON = re.compile(r"\s*''+([^'\n]{1,100})''+\s*(:?)\s*")
-_GERMAN_SKIP = re.compile(r"(?:[\s(),;:—–·]|und\b|oder\b|''(?=[(,)]))+")
+_GERMAN_SKIP = re.compile(r"(?:[\s(),;:—–·]|und\b|oder\b|''\(''|''\)?[,;:]*'')+")
 _LITTER_HEAD = re.compile(r"^[\s,;:·.](?=\s)[\s,;:·]*|^[,;:·]\s*")
 _LITTER_TAIL = re.compile(r"[\s,;:—–-]+$")
 _SPACED = re.compile(r"\s+([,.;])")
@@ -181,7 +182,7 @@ class SenseBuilder:
             text = _LITTER_TAIL.sub("", text.split(CUT, 1)[0])
         labels: list[str] = []
         touched = OPEN in text or QUALIFIER in text
-        if touched or "''" in text or "<i>" in text or text[:1] == "†":
+        if touched or "''" in text or "<i>" in text or "<span>(" in text or text[:1] == "†":
             text = self._head_labels(text, labels)
         if touched:
             text = self._inner_labels(text, labels)
@@ -197,7 +198,7 @@ class SenseBuilder:
             match = _HEAD_LABEL.match(text)
             if match is None or (text[: match.start("mark")].count("''") % 2 and "''" in text[match.end() :]):
                 break
-            labels += [w for group in ("mark", "outer", "inner", "html") for w in _label_words(match[group] or "")]
+            labels += [w for group in ("mark", "outer", "inner", "html", "span") for w in _label_words(match[group] or "")]
             text = text[match.end() :]
             joiner = _JOINER.match(text)
             if joiner:
