@@ -165,7 +165,8 @@ def each_model(
     language: str,
     work: Callable[[TextEncoder, Callable[[int, int], None]], list[Score]],
 ) -> dict[str, list[Score]]:
-    """Load one model after the other and do the work with it, progress shown."""
+    """Load one model after the other and do the work with it, progress shown; a run's record keeps its scores."""
+    from dictsent.model import keep_scores
     from dictsent.tasks.systems import load_system
 
     results: dict[str, list[Score]] = {}
@@ -173,6 +174,8 @@ def each_model(
         system = load_system(name, language=language or "en")
         with working(f"embedding with {name}") as bar:
             results[name] = work(system, bar.update)
+        if (Path(name) / "record.json").is_file():
+            keep_scores(Path(name), [score.to_json() for score in results[name]])
     return results
 
 
@@ -273,8 +276,10 @@ def words_command(
     as_json: bool,
 ) -> None:
     """Predict headwords."""
+    from dictsent.model import Model
     from dictsent.pairs import PairSettings, select
     from dictsent.store import Store
+    from dictsent.tasks.prediction import own_ranking
     from dictsent.tasks.words import entry_scores, word_scores
 
     chosen, tag = resolve(models, runs, language)
@@ -285,7 +290,11 @@ def words_command(
 
     def work(system: TextEncoder, progress: Callable[[int, int], None]) -> list[Score]:
         ranking = entry_scores(system, queries, pairs.all(), filtered=filtered, progress=progress)
-        return word_scores(ranking, language=tag, split=split, variant=variant)
+        found = word_scores(ranking, language=tag, split=split, variant=variant)
+        if isinstance(system, Model) and system.method:
+            own, path = own_ranking(system, queries, split)
+            found += word_scores(own, language=tag, split=split, variant=path)
+        return found
 
     scores = each_model(chosen, tag, work)
     if as_json:
@@ -297,11 +306,25 @@ def words_command(
 
 def show_words(scores: dict[str, list[Score]]) -> None:
     """The DefSent paper's Table 2: a row a model."""
+    from dictsent.tasks.words import METRICS
+
     some = next(iter(scores.values()))
-    title = f"Word prediction, {some[0].language}, {some[0].split} split, {some[0].n:,} definitions ({some[0].variant})"
-    table(["model", *(s.metric for s in some)], [[n, *map(figure, rows)] for n, rows in scores.items()], title=title)
-    for message in dict.fromkeys(s.note for rows in scores.values() for s in rows if s.note):
+    rows: list[list[str]] = []
+    notes: dict[str, None] = {}
+    for name, found in scores.items():
+        for path in dict.fromkeys(score.variant for score in found):
+            row = [score for score in found if score.variant == path]
+            rows.append([name, path, f"{row[0].n:,}", *map(figure, row)])
+            notes[f"{path}: {row[0].note}"] = None
+    table(
+        ["model", "ranked", "n", *METRICS],
+        rows,
+        title=f"Word prediction, {some[0].language}, {some[0].split} split",
+        left=2,
+    )
+    for message in notes:
         note(message)
+    note("entries: by cosine with mean definition vectors; pooler, vocabulary: as the model was trained to predict")
 
 
 @eval_command.command("list")

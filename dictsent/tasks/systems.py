@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib
 import re
 import sys
-import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ FORMS = """tfidf | avg-embeddings:FOLDER | cls:FOLDER | mean:FOLDER | last:FOLDE
 word vectors (.vec .txt .bin .kv .gz) | FILE.npy beside FILE.txt | a sentence-transformers folder or hub name"""
 
 _VECTORS = (".vec", ".txt", ".bin", ".kv", ".gz", ".model")
+_HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _FASTTEXT = (793712314).to_bytes(4, "little")
 
@@ -51,30 +51,11 @@ def load_system(name: str, *, language: str = "en") -> TextEncoder:
         return PrecomputedMatrix(path)
     if path.suffix in _VECTORS and not path.is_dir():
         return WordVectors(path)
-    return SentenceTransformers(name)
+    if not path.exists() and not _HUB_NAME.fullmatch(name):
+        raise EncoderError("no such model", where=name, hint=f"a model is {' '.join(FORMS.split())}")
+    from dictsent.model import text_encoder
 
-
-class SentenceTransformers:
-    """A sentence-transformers folder or hub name, or a plain transformers one (then the mean over its tokens)."""
-
-    def __init__(self, name: str) -> None:
-        if not Path(name).exists() and not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", name):
-            raise EncoderError("no such model", where=name, hint=f"a model is {' '.join(FORMS.split())}")
-        from sentence_transformers import SentenceTransformer
-
-        from dictsent.encoder import quiet
-
-        try:
-            with quiet(), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                self._model = SentenceTransformer(name)
-        except Exception as error:  # the loaders raise whatever a damaged folder makes them trip over
-            first = (str(error).splitlines() or [type(error).__name__])[0]
-            raise EncoderError(f"cannot be loaded: {first}", where=name) from error
-
-    def encode(self, texts: list[str], /) -> NDArray[np.float32]:
-        """(n, d)."""
-        return np.asarray(self._model.encode(texts, show_progress_bar=False), dtype=np.float32)
+    return text_encoder(name)
 
 
 class HiddenStates:

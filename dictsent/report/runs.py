@@ -1,0 +1,238 @@
+"""The page of finished runs: scores beside each other, PST steps, the entry space, lookups, the records.
+
+Before: dictsent.model's folders. After: a file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from dictsent.errors import TaskError
+from dictsent.report import plots
+from dictsent.report.page import Section, page, plot, write
+from dictsent.report.tables import WRITERS, Table, to_html
+from dictsent.tasks.data import SEVEN
+from dictsent.tasks.words import METRICS
+
+UNEXPOSED = "-unexposed"
+LOOKUPS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A finished run: its folder's name and record."""
+
+    name: str
+    folder: Path
+    record: Mapping[str, Any]
+
+    def scores(self) -> list[dict[str, Any]]:
+        """What `eval` and recipes wrote into the record."""
+        return list(self.record.get("scores", []))
+
+
+def read_runs(folders: Sequence[Path]) -> list[Run]:
+    """Runs by their folders, named as shortly as tells them apart. Raises TaskError for a folder without a record."""
+    from dictsent.model import read_record
+
+    runs = []
+    for folder in folders:
+        record = read_record(folder)
+        if not record:
+            raise TaskError("is no finished run: it has no record.json", where=str(folder))
+        short = sum(f.name == folder.name for f in folders) == 1
+        runs.append(Run(folder.name if short else str(folder), folder, record))
+    return runs
+
+
+def write_report(folders: Sequence[Path], out: Path) -> None:
+    """Write a page about the runs; a .md or .tex file gets the tables only.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed. TaskError: a folder is no run, the file cannot be written.
+    """
+    runs = read_runs(folders)
+    tables = score_tables(runs)
+    if out.suffix in (".md", ".tex"):
+        write(out, "\n".join(map(WRITERS[out.suffix], [*tables, *_step_tables(runs)])))
+        return
+    sections = [
+        Section("Scores", _score_plot(runs) + "".join(map(to_html, tables)) + _missing(tables)),
+        Section("Training, step by step", "".join(map(to_html, _step_tables(runs))) + _step_plot(runs)),
+        Section("The space of entries", "".join(map(_space, runs))),
+        Section("What the models say", "".join(map(_lookups, runs))),
+        Section("Records", "".join(map(_record, runs))),
+    ]
+    names = ", ".join(run.name for run in runs)
+    write(out, page("Sentence encoders from dictionaries", f"Runs: {names}.", sections))
+
+
+def score_tables(runs: Sequence[Run]) -> list[Table]:
+    """The papers' tables: English similarity, other sets, word prediction, transfer; only those with figures."""
+    tables = [_english(runs), _others(runs), _words(runs), _transfer(runs)]
+    return [table for table in tables if table is not None]
+
+
+def _pick(run: Run, **wanted: Any) -> dict[str, Any] | None:
+    return next((s for s in run.scores() if all(s.get(key) == value for key, value in wanted.items())), None)
+
+
+def _figure(score: Mapping[str, Any] | None, digits: int = 2) -> str:
+    if score is None or score.get("value") is None:
+        return "-"
+    text = f"{score['value']:.{digits}f}"
+    bounds = score.get("interval")
+    return f"{text} [{bounds[0]:.{digits}f}, {bounds[1]:.{digits}f}]" if bounds else text
+
+
+def _english(runs: Sequence[Run]) -> Table | None:
+    rows, kinds = [], []
+    for run in runs:
+        found = [
+            s for s in run.scores() if s["language"] == "en" and s["metric"] == "spearman" and s["split"] == "test"
+        ]
+        for unexposed in (False, True):
+            mine = {s["task"]: s for s in found if s["variant"].endswith(UNEXPOSED) == unexposed}
+            if any(task in mine for task in SEVEN):
+                kinds += [s["variant"] for s in mine.values() if not unexposed and s["task"] in SEVEN[:6]]
+                name = f"{run.name}, without exposed pairs" if unexposed else run.name
+                rows.append((name, *(_figure(mine.get(task)) for task in (*SEVEN, "Avg"))))
+    if not rows:
+        return None
+    text = " and ".join(dict.fromkeys(kinds)) or "raw"
+    return Table(f"Sentence similarity, English: Spearman x100 ({text} text)", ("run", *SEVEN, "Avg"), tuple(rows))
+
+
+def _others(runs: Sequence[Run]) -> Table | None:
+    keys: dict[tuple[str, str, str, str], None] = {}
+    for run in runs:
+        for s in run.scores():
+            english = s["language"] == "en" and s["task"] in (*SEVEN, "Avg")
+            if s["metric"] == "spearman" and not english and "/" not in s["task"]:
+                keys[s["task"], s["language"], s["split"], s["protocol"]] = None
+    rows = []
+    for task, language, split, protocol in keys:
+        picked = [_pick(run, task=task, language=language, split=split, metric="spearman") for run in runs]
+        name = f"{task} (smoke set)" if protocol == "smoke" else task
+        n = next((f"{s['n']:,}" for s in picked if s), "")
+        rows.append((name, language, split, n, *map(_figure, picked)))
+    columns = ("set", "language", "split", "pairs", *(run.name for run in runs))
+    return Table("Sentence similarity, other sets: Spearman x100", columns, tuple(rows), left=3) if rows else None
+
+
+def _words(runs: Sequence[Run]) -> Table | None:
+    rows = []
+    for run in runs:
+        mine = [s for s in run.scores() if s["task"] == "words"]
+        for variant, split in dict.fromkeys((s["variant"], s["split"]) for s in mine):
+            found = {s["metric"]: s for s in mine if (s["variant"], s["split"]) == (variant, split)}
+            n = next(iter(found.values()))["n"]
+            cells = (_figure(found.get(m), 1 if m == "median_rank" else 4) for m in METRICS)
+            rows.append((run.name, variant, split, f"{n:,}", *cells))
+    return Table("Word prediction", ("run", "ranked", "split", "n", *METRICS), tuple(rows), left=3) if rows else None
+
+
+def _transfer(runs: Sequence[Run]) -> Table | None:
+    mine = {run.name: [s for s in run.scores() if s["metric"] == "accuracy"] for run in runs}
+    tasks = list(dict.fromkeys(s["task"] for scores in mine.values() for s in scores))
+    rows = []
+    for name, scores in mine.items():
+        for protocol in dict.fromkeys(s["protocol"] for s in scores):
+            found = {s["task"]: s for s in scores if s["protocol"] == protocol}
+            rows.append((name, protocol, *(_figure(found.get(task)) for task in tasks)))
+    return Table("Transfer: accuracy x100", ("run", "protocol", *tasks), tuple(rows), left=2) if rows else None
+
+
+def _missing(tables: Sequence[Table]) -> str:
+    return "" if tables else '<p class="note">No scores yet: `dictsent eval sts RUN` writes them into the record.</p>'
+
+
+def _score_plot(runs: Sequence[Run]) -> str:
+    rows: dict[str, list[float | None]] = {}
+    for run in runs:
+        found = [_pick(run, task=task, language="en", metric="spearman", split="test") for task in (*SEVEN, "Avg")]
+        if any(s for s in found if s and s["task"] != "Avg"):
+            rows[run.name] = [s["value"] if s else None for s in found]
+    return plot(plots.bars((*SEVEN, "Avg"), rows, "Spearman x100"), "English similarity sets") if rows else ""
+
+
+def _step_tables(runs: Sequence[Run]) -> list[Table]:
+    tables = []
+    for run in runs:
+        logs = run.record.get("steps", [])
+        columns = list(dict.fromkeys(key for log in logs for key in log))
+        if logs:
+            rows = tuple(tuple(_plain(log.get(key)) for key in columns) for log in logs)
+            names = tuple(key.replace("_", " ") for key in columns)
+            tables.append(Table(f"{run.name}: steps; dev is {run.record.get('dev_criterion', '')}", names, rows))
+    return tables
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return f"{value:,}" if isinstance(value, int) else "" if value is None else str(value)
+
+
+def _step_plot(runs: Sequence[Run]) -> str:
+    lines = {
+        run.name: [log["dev"] for log in run.record.get("steps", []) if log.get("dev") is not None] for run in runs
+    }
+    lines = {name: line for name, line in lines.items() if len(line) > 1}
+    return plot(plots.steps(lines, "dev criterion"), "The dev criterion over PST steps") if lines else ""
+
+
+def _space(run: Run) -> str:
+    """Isotropy figures, spectrum and projections of the last step's entry matrix; nothing where a run has none."""
+    from dictsent.model import OWN, load_space
+    from dictsent.tasks.isotropy import isotropy, projections
+
+    space = load_space(run.folder / OWN)
+    if space is None or min(space.matrix.shape) < 2:
+        return ""
+    matrix = space.matrix.numpy()
+    found, points = isotropy(matrix), projections(matrix)
+    said = (
+        f"{run.name}: {len(matrix):,} entries of the last step. Average cosine {found.average_cosine:.3f}, "
+        f"IsoScore {found.isoscore:.3f}, effective rank {found.effective_rank:.0f} of {matrix.shape[1]}."
+    )
+    pair = plot(plots.scatter(points.svd, "SVD"), "") + plot(plots.scatter(points.pca, "PCA, whitened"), "")
+    spectrum = plot(plots.spectrum({run.name: found.spectrum}), "Eigenvalues of the covariance")
+    return f'<p>{escape(said)}</p><div class="pair">{pair}</div>{spectrum}'
+
+
+def _lookups(run: Run) -> str:
+    """The nearest words to held-out definitions (DefSent, Tables 6 and 7)."""
+    rows = lookups(run)
+    if not rows:
+        return ""
+    table = Table(f"{run.name}: held-out definitions and the words found", ("definition", "headword", "found"), rows, 3)
+    return to_html(table)
+
+
+def lookups(run: Run, *, most: int = LOOKUPS) -> tuple[tuple[str, str, str], ...]:
+    """(definition, headword, five nearest names) of test queries; empty for a run without entries."""
+    from dictsent.model import Model
+
+    if run.record.get("method") != "defsent-plus":
+        return ()
+    model = Model.load(run.folder)
+    if model.space is None:
+        return ()
+    queries = [q for q in model.space.queries if q.split == "test"]
+    queries = queries[:: max(1, len(queries) // most)][:most]
+    if not queries:
+        return ()
+    found = model.space.nearest(model.entry_vectors([q.definition for q in queries]), 5)
+    names = [", ".join(" / ".join(model.space.names[row]) for row, _ in rows) for rows in found]
+    return tuple((q.definition, q.headword, said) for q, said in zip(queries, names, strict=True))
+
+
+def _record(run: Run) -> str:
+    text = json.dumps({k: v for k, v in run.record.items() if k != "scores"}, ensure_ascii=False, indent=2)
+    return f"<details><summary>{escape(run.name)}</summary><pre>{escape(text)}</pre></details>\n"
