@@ -16,7 +16,7 @@ from typing import Any
 from dictsent.errors import SourceError
 from dictsent_adapters.wiktionary.namespaces import HIDDEN
 from dictsent_adapters.wiktionary.rules import LANGUAGE_CODE, Rule, compile_rules
-from dictsent_adapters.wiktionary.wikitext import Template, parse, plain, unlink
+from dictsent_adapters.wiktionary.wikitext import Link, Template, parse, plain, unlink
 
 FOLDER = "editions"
 _BRACKETED = re.compile(r"\s*[(（\[][^()（）\[\]]*[)）\]]\s*")
@@ -55,6 +55,7 @@ class Layout:
     language_level: int
     guessed: bool = False
     words: dict[str, Heading] = field(default_factory=dict)
+    local: dict[tuple[bool, str], str] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     heading: re.Pattern[str] = re.compile("")
     language_templates: tuple[re.Pattern[str], ...] = ()
@@ -87,18 +88,37 @@ class Layout:
 
     def _classify(self, level: int, text: str) -> Heading:
         shown, candidates = _readings(text)
+        title = self._title(text, shown)
         code = self._language(level, text, shown) if level <= max(2, self.language_level) else ""
         if code and level:
             return Heading("language", code, shown)
         for candidate in candidates:
             heading = self.words.get(candidate)
             if heading is not None:
-                return Heading(heading.kind, heading.value, shown or candidate, heading.form)
+                return Heading(heading.kind, heading.value, title or candidate, heading.form)
         if code and self.option("line_languages"):
             return Heading("language", code, shown)
         if 0 < level <= self.language_level and not self.option("monolingual"):
             return Heading("language", "und", shown)
-        return Heading("unknown", "", shown)
+        return Heading("unknown", "", title)
+
+    def _title(self, text: str, shown: str) -> str:
+        """A heading's words: templates by the edition's own word for their part of speech, nothing after a colon."""
+        if "{{" in text:
+            pieces = [node if isinstance(node, str) else self._local_word(node) for node in parse(text)]
+            shown = plain(unlink(_SUPERSCRIPT.sub("", "".join(pieces)))).strip(" :,'") or shown
+        return re.split(r"\s*[：:]", shown, maxsplit=1)[0] or shown
+
+    def _local_word(self, node: Template | Link) -> str:
+        parts = ["".join(n for n in part if isinstance(n, str)).strip() for part in node.parts]
+        if isinstance(node, Link):
+            return parts[-1]
+        for name in (*parts[1:2], parts[0], parts[0].strip("-=")):
+            heading = self.words.get(_fold(name))
+            if heading is not None and heading.kind == "part_of_speech":
+                local = self.local.get((heading.form, heading.value), name)
+                return local if name.isascii() and not local.isascii() else name
+        return ""
 
     def _language(self, level: int, text: str, shown: str) -> str:
         for pattern in self.language_templates:
@@ -209,6 +229,7 @@ def _build(data: dict[str, Any], layers: list[dict[str, Any]], *, guessed: bool)
         language_level=data.get("language_level", 2),
         guessed=guessed,
         words=words,
+        local=_local_words(layers[-1]),
         names=_language_names(data.get("names_in", data["code"]), data.get("languages", {})),
         heading=_heading_pattern(data.get("line_headings", [])),
         language_templates=tuple(re.compile(p, re.IGNORECASE) for p in patterns.get("language", [])),
@@ -239,6 +260,12 @@ def _words(data: dict[str, Any]) -> dict[str, Heading]:
             for word in spelled:
                 words[_fold(word)] = Heading("part_of_speech", value, form=form)
     return words
+
+
+def _local_words(data: dict[str, Any]) -> dict[tuple[bool, str], str]:
+    """The first word of an edition's own list for each part of speech."""
+    tables = ((False, data.get("parts_of_speech", {})), (True, data.get("forms", {})))
+    return {(form, value): words[0] for form, table in tables for value, words in table.items() if words}
 
 
 @lru_cache(maxsize=8)

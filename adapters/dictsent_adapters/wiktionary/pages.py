@@ -149,7 +149,7 @@ class PageReader:
         yield from rejected
 
     def _definition(self, sense: Sense) -> Definition | None:
-        text = fold_space(" ".join(_without_notes(sense)))
+        text = fold_space(_joined(_without_notes(sense)))
         if not text:
             return None
         return Definition(
@@ -174,6 +174,14 @@ def _without_notes(sense: Sense) -> list[str]:
     for note in sense.notes:
         leaf = _LITTER.sub("", leaf.replace(note, " "))
     return [*parents, leaf or sense.glosses[-1]]
+
+
+def _joined(glosses: list[str]) -> str:
+    """Parent and child as one text, without a space where the script has none."""
+    made = ""
+    for gloss in glosses:
+        made += gloss if not made or made[-1] >= "\u2e80" else f" {gloss}"
+    return made
 
 
 def _place_of_bytes(page: bytes) -> str:

@@ -237,7 +237,8 @@ class SenseBuilder:
                 quoting = False
             elif marks or self.layout.option("plain_examples"):
                 made.append(self._split(rendered, shown, language))
-                open_marks, quoting = len(marks), marks.endswith("*") and _is_source(text)
+                own = language == self.layout.code
+                open_marks, quoting = len(marks), marks.endswith("*") and (own or _is_source(text))
         return tuple(example for example in made if example.text)
 
     def _quoted(self, made: list[Example], example: Example, below: bool) -> Example:
