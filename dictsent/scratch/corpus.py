@@ -61,12 +61,14 @@ class Corpus:
         glosses: one row per definition.
         partners: one row per headword or example.
         owned: for each definition, the first of its partners' rows and the row after the last, (glosses + 1,).
+        lines: one row per gloss as a dictionary prints it: a headword, then the definition.
         documents: headwords, definition and examples of each gloss in a row.
     """
 
     glosses: TokenRows
     partners: TokenRows
     owned: Integers
+    lines: TokenRows
     documents: list[list[int]]
 
     def draw_partners(self, rows: Integers, generator: np.random.Generator) -> Integers:
@@ -86,6 +88,7 @@ def read_corpus(glosses: Sequence[Gloss], tokenizer: Tokenizer) -> Corpus:
         glosses=TokenRows([ids for ids, _ in kept]),
         partners=TokenRows([ids for _, group in kept for ids in group]),
         owned=np.cumsum([0] + [len(group) for _, group in kept], dtype=np.int64),
+        lines=TokenRows([[*group[0], *definition] for definition, group in kept]),
         documents=[[i for ids in (*group[:1], definition, *group[1:]) for i in ids] for definition, group in kept],
     )
 

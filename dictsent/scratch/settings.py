@@ -37,8 +37,9 @@ class ScratchSettings:
         layers, heads, feed_forward: sizes of the transformer.
         context: how strongly the first attention layer adds the text's weighted mean to each token.
         masked_steps, masked_passes: steps of the masked-LM training, and the most passes over the text.
-        masked_batch, masked_rate, masked_share: its batch (texts), AdamW's rate, the share of masked tokens.
-        dropout: in the transformer, whenever it is trained.
+        masked_batch, masked_rate: its batch (texts), Adam's rate (falls linearly to 0).
+        masked_share: the share of tokens that it masks.
+        dropout: in the transformer, when it is trained further.
         seed: of every random choice.
     """
 
@@ -56,10 +57,10 @@ class ScratchSettings:
     heads: int = 4
     feed_forward: int = 512
     context: float = 3.0
-    masked_steps: int = 800
+    masked_steps: int = 400
     masked_passes: int = 20
-    masked_batch: int = 64
-    masked_rate: float = 1e-3
+    masked_batch: int = 128
+    masked_rate: float = 2e-3
     masked_share: float = 0.25
     dropout: float = 0.1
     seed: int = 0
