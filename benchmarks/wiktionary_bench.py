@@ -1,9 +1,9 @@
 """Senses of `dictsent_adapters.wiktionary.extract` against wikitext with the senses expected of it.
 
-usage: python benchmarks/wiktionary_bench.py [FOLDER] [--edition XX] [--misses] [--recorded] [--all-kinds]
+usage: python benchmarks/wiktionary_bench.py [FOLDER] [--edition XX] [--misses] [--recorded] [--fragments]
 
-FOLDER holds wiktionary-bench/ (default: $DICTSENT_TEST_DATA). A sense is right when a leaf gloss of the output equals the
-expected one after white-space folding; precision is counted on rows whose senses are given completely.
+FOLDER holds wiktionary-bench/ (default: $DICTSENT_TEST_DATA). A sense is right when a leaf gloss of the output
+equals the expected one after white-space folding; precision is counted on rows whose senses are given completely.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ def rows(folder: Path, names: list[str]) -> Iterator[dict[str, Any]]:
 
 def judge(row: dict[str, Any], tally: Tally, *, misses: bool) -> None:
     """Extract one row and count what is right."""
-    senses = extract(row["wikitext"], title=row["title"], edition=row["edition"], templates=row.get("templates") or None)
+    senses = extract(
+        row["wikitext"], title=row["title"], edition=row["edition"], templates=row.get("templates") or None
+    )
     left = Counter(fold(sense.glosses[-1]) for sense in senses)
     by_gloss: dict[str, list[Sense]] = defaultdict(list)
     for sense in senses:

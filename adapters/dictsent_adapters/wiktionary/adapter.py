@@ -16,7 +16,7 @@ from dictsent.adapter import Adapter, Options, Reading, option
 from dictsent.errors import SourceError
 from dictsent.languages import SEVERAL, display_name, key_language
 from dictsent.records import Dictionary, Entry, Rejected
-from dictsent_adapters.wiktionary.collect import collect_templates
+from dictsent_adapters.wiktionary.collect import Collected, collect
 from dictsent_adapters.wiktionary.dump import Head, blocks, looks_like_dump, read_head
 from dictsent_adapters.wiktionary.layout import Layout, load
 from dictsent_adapters.wiktionary.pages import Task, entry_tag, read_blocks, tag_key
@@ -42,6 +42,10 @@ class Wiktionary(Adapter):
     name = "wiktionary"
     summary = "Wiktionary XML dump of any edition (pages-articles, .xml, .bz2, .gz)"
     Options = WiktionaryOptions
+
+    def __init__(self, options: WiktionaryOptions | None = None) -> None:
+        super().__init__(options)
+        self._languages: Counter[str] = Counter()
 
     def matches(self, path: Path) -> bool:
         """A file whose root element is <mediawiki>, whatever its name."""
@@ -73,34 +77,38 @@ class Wiktionary(Adapter):
             )
         elif not layout.first_class:
             self.reading.notes.append(f"the layout of the {layout.code} edition is known in part only")
+        self.reading.total = 2 * path.stat().st_size
         with tempfile.TemporaryDirectory(prefix="dictsent-") as folder:
-            file = Path(folder) / "templates.db"
-            first = blocks(path, Reading(), packed=True, keep_going=True)
-            templates = str(file) if collect_templates(first, head, file) else ""
-            task = Task(layout.code, self._language(layout), head.namespaces, templates)
-            yield from self._read(path, task, layout)
+            collected = self._collect(path, head, Path(folder))
+            task = Task(layout.code, self._language(layout), head.namespaces, collected.templates)
+            yield from self._read(collected.text, task)
+        self._judge(path, layout)
 
-    def _read(self, path: Path, task: Task, layout: Layout) -> Iterator[Entry | Rejected]:
+    def _collect(self, path: Path, head: Head, folder: Path) -> Collected:
+        """The first reading; a damaged file is an error here already, before anything has been handed on."""
+        first = Reading()
+        try:
+            return collect(path, head, folder, jobs=self.options.jobs, reading=first)
+        except SourceError:
+            if not self.options.keep_going:
+                raise
+            (folder / "dump.xml").unlink(missing_ok=True)
+            return Collected(str(folder / "templates.db"), path)
+
+    def _read(self, path: Path, task: Task) -> Iterator[Entry | Rejected]:
         jobs, keep_going = self.options.jobs, self.options.keep_going
-        languages: Counter[str] = Counter()
-        counts = self.reading.counts
+        counts, half = self.reading.counts, self.reading.total // 2
+        self.reading.done = half
         file = Reading()
         for outcome in read_blocks(blocks(path, file, packed=jobs > 1, keep_going=keep_going), task, jobs):
-            self.reading.done, self.reading.total = outcome.done, file.total
+            self.reading.done = half + half * outcome.done // max(1, file.total)
             if outcome.damage:
-                self._damaged(outcome.damage, path)
+                self.reading.notes.append(f"damaged before byte {outcome.done:,}: what follows was not read")
                 break
             counts.update({name: count for name, count in outcome.counts.items() if count})
-            languages.update(outcome.languages)
+            self._languages.update(outcome.languages)
             yield from outcome.records
         self.reading.notes += file.notes
-        self._judge(path, layout, languages)
-
-    def _damaged(self, damage: str, path: Path) -> None:
-        where = f"{path}, before byte {self.reading.done:,}"
-        if not self.options.keep_going:
-            raise SourceError(f"truncated or damaged ({damage})", where=where, hint="get the file again")
-        self.reading.notes.append(f"damaged before byte {self.reading.done:,} ({damage}): what follows was not read")
 
     def _head(self, path: Path) -> tuple[Head, Layout]:
         head = read_head(path)
@@ -119,7 +127,7 @@ class Wiktionary(Adapter):
             return key_language(self.options.language)
         return tag_key(str(layout.option("own_language", layout.code)))
 
-    def _judge(self, path: Path, layout: Layout, languages: Counter[str]) -> None:
+    def _judge(self, path: Path, layout: Layout) -> None:
         """Raise where next to nothing could be used, and say what was met instead."""
         counts = self.reading.counts
         content = counts["content pages"]
@@ -135,7 +143,7 @@ class Wiktionary(Adapter):
         what = f"no entries in {display_name(wanted)}" if wanted else "no entries"
         if counts["pages with entries"]:
             what = f"only {counts['pages with entries']:,} pages hold entries"
-        found = ", ".join(f"{_name_of(code)} {n:,}" for code, n in languages.most_common(4))
+        found = ", ".join(f"{_name_of(code)} {n:,}" for code, n in self._languages.most_common(4))
         parts = [f"{content:,} dictionary pages read as the {layout.code} edition", seen]
         parts.append(f"sections of other languages: {found}" if found else "no language section was recognised")
         raise SourceError(

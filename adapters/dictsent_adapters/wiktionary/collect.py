@@ -5,61 +5,113 @@ Before: dump gives the blocks of the first reading. After: pages opens the file 
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 
-from dictsent_adapters.wiktionary.dump import Block, Head, page_elements, unpack
+from dictsent.adapter import Reading
+from dictsent.errors import SourceError
+from dictsent_adapters.wiktionary.dump import Block, Head, blocks, is_bzip2, is_multistream, page_elements, unpack
 from dictsent_adapters.wiktionary.templates import LONGEST_BODY, Bodies
 
+SPARE_ROOM = 40
+"""A bz2 dump, which grows tenfold, is unpacked on the first reading where this many times its size is free on disk."""
 TEMPLATE_NAMESPACE = 10
 MOST_REMEMBERED = 4_000
 
 
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What the first reading of a dump left on disk.
 
-def collect_templates(blocks: Iterable[Block], head: Head, file: Path) -> int:
-    """Write the plain template bodies of a dump to a SQLite file; returns how many there are.
+    Attributes:
+        templates: file of template bodies, "" where the dump has none.
+        text: the dump unpacked, where that spares the second reading the work; else the dump itself.
+    """
+
+    templates: str
+    text: Path
+
+
+def collect(path: Path, head: Head, folder: Path, *, jobs: int, reading: Reading) -> Collected:
+    """Read a dump once for its plain template bodies; a bz2 file is unpacked on the way where the disk has room.
 
     Bodies that call Lua are left out: nothing here could expand them.
+
+    Raises:
+        SourceError: the dump is damaged.
     """
+    file = folder / "templates.db"
+    spare = is_bzip2(path) and shutil.disk_usage(folder).free > SPARE_ROOM * path.stat().st_size
+    text = folder / "dump.xml" if spare else path
+    names = tuple(name for name, number in head.namespaces.items() if number == TEMPLATE_NAMESPACE)
     database = sqlite3.connect(file)
     database.execute("PRAGMA synchronous = OFF")
     database.execute("PRAGMA journal_mode = OFF")
     database.execute("CREATE TABLE template (name TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID")
-    names = tuple(name for name, number in head.namespaces.items() if number == TEMPLATE_NAMESPACE)
     count = 0
-    with database:
-        for block in blocks:
-            rows = list(_templates(block, names))
+    with database, text.open("wb") if spare else nullcontext() as spool:
+        for data in unpacked(path, blocks(path, reading, packed=True), jobs):
+            rows = list(_templates(data, names))
             database.executemany("INSERT OR REPLACE INTO template VALUES (?, ?)", rows)
             count += len(rows)
+            if spool is not None:
+                spool.write(data)
     database.close()
-    return count
+    if spare and not is_multistream(path):
+        with text.open("ab") as spool:
+            spool.write(b"</mediawiki>")
+    return Collected(str(file) if count else "", text)
 
 
-def _templates(block: Block, names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    data = _unpacked(block)
-    titled = [b"<title>" + name.capitalize().encode() + b":" for name in names] if b"<ns>" not in data else []
-    if b"<ns>10</ns>" not in data and not any(title in data for title in titled):
-        return
-    for piece in data.split(b"</page>"):
-        if b"<ns>10</ns>" not in piece and not any(title in piece for title in titled):
-            continue
-        for page in page_elements(piece + b"</page>"):
-            if isinstance(page, bytes) or page["model"] not in ("", "wikitext"):
-                continue
-            name, body = page["title"].split(":", 1)[-1].strip(), page["text"]
-            if name and body and len(body) <= LONGEST_BODY and "#invoke:" not in body:
-                yield name, body
+def unpacked(path: Path, found: Iterator[Block], jobs: int) -> Iterator[bytes]:
+    """The blocks' XML in order; bz2 streams are unpacked by `jobs` threads (the decompressor lets go of the lock).
 
-
-def _unpacked(block: Block) -> bytes:
-    if not block.packed:
-        return block.data
+    Raises:
+        SourceError: a stream is damaged.
+    """
+    waiting: deque[Future[bytes]] = deque()
     try:
-        return unpack(block.data)
-    except (OSError, EOFError):
-        return b""
+        with ThreadPoolExecutor(jobs) as pool:
+            for block in found:
+                if not block.packed:
+                    yield block.data
+                    continue
+                waiting.append(pool.submit(unpack, block.data))
+                if len(waiting) > jobs:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+    except (OSError, EOFError) as error:
+        raise SourceError(f"truncated or damaged ({error})", where=str(path), hint="get the file again") from error
+
+
+def _templates(data: bytes, names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    marks = [b"<ns>10</ns>"]
+    if b"<ns>" not in data:
+        marks = [b"<title>" + spelled.encode() + b":" for name in names for spelled in (name.capitalize(), name)]
+    for mark in marks:
+        position = data.find(mark)
+        while position >= 0:
+            start, end = data.rfind(b"<page>", 0, position), data.find(b"</page>", position)
+            if start < 0 or end < 0:
+                return
+            yield from _bodies(data[start : end + len(b"</page>")])
+            position = data.find(mark, end)
+
+
+def _bodies(page: bytes) -> Iterator[tuple[str, str]]:
+    for fields in page_elements(page):
+        if isinstance(fields, bytes) or fields["model"] not in ("", "wikitext"):
+            continue
+        name, body = fields["title"].split(":", 1)[-1].strip(), fields["text"]
+        if name and body and len(body) <= LONGEST_BODY and "#invoke:" not in body:
+            yield name, body
 
 
 class StoredBodies(Bodies):

@@ -34,7 +34,10 @@ _STREAM = re.compile(rb"BZh[1-9]1AY&SY")
 _ZSTANDARD = b"\x28\xb5\x2f\xfd"
 _ZIM = b"ZIM\x04"
 _OTHERS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
-    ("an SQL dump", re.compile(rb"\s*(?:--[^\n]*(?:MySQL|MariaDB|SQL) dump|/\*!\d+ |DROP TABLE|INSERT INTO|CREATE TABLE)")),
+    (
+        "an SQL dump",
+        re.compile(rb"\s*(?:--[^\n]*(?:MySQL|MariaDB|SQL) dump|/\*!\d+ |DROP TABLE|INSERT INTO|CREATE TABLE)"),
+    ),
     ("a JSON dump", re.compile(rb'\s*\{"(?:index|create)":\s*\{"_')),
     ("a ZIM file", re.compile(_ZIM)),
     ("an HTML page", re.compile(rb"\s*<(?:!doctype html|html)", re.IGNORECASE)),
@@ -218,6 +221,12 @@ def _check_end(tail: bytes, path: Path, reading: Reading) -> None:
         raise SourceError("truncated: the export ends before its closing tag", where=where, hint="get the file again")
 
 
+def is_bzip2(path: Path) -> bool:
+    """Whether the file is bzip2."""
+    with path.open("rb") as file:
+        return file.read(3) == b"BZh"
+
+
 def is_multistream(path: Path) -> bool:
     """Whether the file is bz2 in several streams of which the second begins with a page, as Wikimedia makes them."""
     with path.open("rb") as file:
@@ -297,7 +306,15 @@ def _parsed(data: bytes) -> list[dict[str, Any]]:
 
 
 def _fields(page: Any) -> dict[str, Any]:
-    fields: dict[str, Any] = {"title": "", "ns": "", "redirect": False, "revision": "", "timestamp": "", "model": "", "text": ""}
+    fields: dict[str, Any] = {
+        "title": "",
+        "ns": "",
+        "redirect": False,
+        "revision": "",
+        "timestamp": "",
+        "model": "",
+        "text": "",
+    }
     for element in page:
         tag = element.tag
         if tag == "revision":

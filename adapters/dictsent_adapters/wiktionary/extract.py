@@ -102,12 +102,33 @@ class _Reader:
 
     def read(self, wikitext: str) -> Page:
         """All sections in order."""
-        text = prepare(wikitext)
-        for section in self._sections(text):
-            self._section(section)
+        for part in self._parts(prepare(wikitext)):
+            for section in self._sections(part):
+                self._section(section)
         self.page.senses = self._spelled(self.builder.found.senses)
         self.page.blank = self.builder.found.blank
         return self.page
+
+    def _parts(self, text: str) -> list[str]:
+        """The language sections that are wanted, their headings included; the whole page where all are."""
+        pattern = self.layout.language_heading
+        if self.wanted is None or pattern is None:
+            return [text]
+        parts: list[str] = []
+        text = "\n" + text
+        start, wanted = 0, not self._left_out()
+        for match in pattern.finditer(text):
+            heading = self.layout.classify(len(match[1]), match[2])
+            if heading.kind != "language":
+                continue
+            if wanted:
+                parts.append(text[start + 1 : match.start()])
+            start, wanted = match.start(), self.wanted(heading.value)
+            if not wanted:
+                self.page.skipped[heading.value] += 1
+        if wanted:
+            parts.append(text[start + 1 :])
+        return parts
 
     def _sections(self, text: str) -> list[_Section]:
         text = "\n" + text
@@ -136,9 +157,7 @@ class _Reader:
             self._etymology(heading)
         elif heading.kind == "part_of_speech":
             self.speech_level = section.level
-            self.context = replace(
-                self.context, part_of_speech=heading.value, heading=heading.title, form=heading.form
-            )
+            self._set_context(heading, self.context.etymology)
         elif heading.kind == "spellings":
             self.spellings += _linked_words(section.body)
             return
@@ -162,13 +181,18 @@ class _Reader:
             self.builder.found.senses[:] = self._spelled(self.builder.found.senses)
         self.context = Context(heading.value, place=self.context.place)
         self.speech_level = 0
-        if self._left_out():
+        if self._left_out() and self.layout.language_heading is None:
             self.page.skipped[heading.value] += 1
 
     def _etymology(self, heading: Heading) -> None:
         digits = _DIGITS.search(heading.title)
         number = int(digits[0][:4]) if digits else self.context.etymology
-        self.context = replace(self.context, etymology=number)
+        if number != self.context.etymology:
+            self.context = replace(self.context, etymology=number)
+
+    def _set_context(self, heading: Heading, etymology: int) -> None:
+        language, place = self.context.language, self.context.place
+        self.context = Context(language, heading.value, heading.title, heading.form, etymology, place)
 
     def _body(self, section: _Section, heading: Heading) -> None:
         """The definitions of a section, if it can hold any."""

@@ -58,6 +58,7 @@ class Layout:
     local: dict[tuple[bool, str], str] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     heading: re.Pattern[str] = re.compile("")
+    language_heading: re.Pattern[str] | None = None
     language_templates: tuple[re.Pattern[str], ...] = ()
     form_patterns: tuple[re.Pattern[str], ...] = ()
     not_examples: re.Pattern[str] | None = None
@@ -137,7 +138,7 @@ class Layout:
         """The code of a language given by code or by its name in the edition's language; "und" for an unknown name."""
         shown = plain(unlink(name))
         key = _fold(shown)
-        if LANGUAGE_CODE.fullmatch(key) and shown[:1].islower() or key.upper() == shown and len(key) == 2:
+        if (LANGUAGE_CODE.fullmatch(key) and shown[:1].islower()) or (key.upper() == shown and len(key) == 2):
             return str(self.data.get("languages", {}).get(key, key))
         return self._named(key) or (key if LANGUAGE_CODE.fullmatch(key) else "und")
 
@@ -232,6 +233,7 @@ def _build(data: dict[str, Any], layers: list[dict[str, Any]], *, guessed: bool)
         local=_local_words(layers[-1]),
         names=_language_names(data.get("names_in", data["code"]), data.get("languages", {})),
         heading=_heading_pattern(data.get("line_headings", [])),
+        language_heading=None if data.get("line_languages") else _language_pattern(data.get("language_level", 2)),
         language_templates=tuple(re.compile(p, re.IGNORECASE) for p in patterns.get("language", [])),
         form_patterns=tuple(re.compile(p, re.IGNORECASE) for p in patterns.get("form_of", [])),
         not_examples=re.compile("|".join(refuse), re.IGNORECASE) if refuse else None,
@@ -248,6 +250,11 @@ def _heading_pattern(lines: list[str]) -> re.Pattern[str]:
     if lines:
         text += r"|[ \t]*(\{\{(?:" + "|".join(lines) + r")[ \t]*(?:\|[^{}\n]*)?\}\})"
     return re.compile(text + ")")
+
+
+def _language_pattern(level: int) -> re.Pattern[str]:
+    """Matches "\\n" and a heading no deeper than a language's; groups as in `_heading_pattern`."""
+    return re.compile(r"\n(={1," + str(max(2, level)) + r"})(?!=)[ \t]*([^\n]*?)[ \t]*=+[ \t]*(?=\n|\Z)")
 
 
 def _words(data: dict[str, Any]) -> dict[str, Heading]:
@@ -274,7 +281,7 @@ def _display_names(language: str) -> dict[str, str]:
     from langcodes import Language
     from langcodes.registry_parser import parse_registry
 
-    rows = parse_registry()  # type: ignore[no-untyped-call]
+    rows = parse_registry()
     tags = [str(row["Subtag"]) for row in rows if _is_current(row)]
     names = {_fold(Language.get(tag).display_name("en")): tag for tag in tags}
     if language != "en" and Language.get(language).is_valid():

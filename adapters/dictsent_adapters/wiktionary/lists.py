@@ -1,7 +1,7 @@
 """The list shapes of the editions: a section's text to a tree of definition lines with their example lines.
 
 Before: extract cuts the page into sections. After: senses turns each item into records.
-Shapes: hash (`#`, most editions), german (`:[1]`), polish (`: (1.1)`), spanish (`;1:`); Korean and Greek variants of hash.
+Shapes: hash (`#`, most editions), german (`:[1]`), polish (`: (1.1)`), spanish (`;1:`).
 """
 
 from __future__ import annotations
@@ -53,7 +53,12 @@ Shape = Callable[[str, Layout], list[Group]]
 def logical_lines(text: str) -> list[str]:
     """The lines of a section; a line break inside a template call does not end a line."""
     lines = text.split("\n")
-    if "{{" not in text or all(line.count("{{") == line.count("}}") for line in lines):
+    if "{{" not in text:
+        return lines
+    for line in lines:
+        if ("{" in line or "}" in line) and line.count("{{") != line.count("}}"):
+            break
+    else:
         return lines
     inside = _template_ranges(text)
     made: list[str] = []

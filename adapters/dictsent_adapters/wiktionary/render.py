@@ -25,7 +25,6 @@ from dictsent_adapters.wiktionary.wikitext import (
     drop_elements,
     parse,
     plain,
-    unlink,
 )
 
 NOTHING = OPEN + CLOSE
@@ -33,6 +32,11 @@ NOTHING = OPEN + CLOSE
 MOST_CALLS = 5_000
 """Templates of one line; more than that is no text."""
 
+QUICK_PASSES = 6
+"""Levels of nested templates that are resolved from the inside out; deeper ones go through the tree."""
+
+_FLAT_TEMPLATE = re.compile(r"\{\{([^{}\[\]]*)\}\}")
+_SIMPLE_LINK = re.compile(r"\[\[([^\[\]{}|\n]+)(?:\|([^\[\]{}|\n]*))?\]\]")
 _LABEL_TEXT = re.compile(r"\s*[(（〈⟨][^()（）]*[)）〉⟩][\s:,]*")
 _FORM_LINK = re.compile(r"form-of-definition-link[^>]*>(.*?)(?=</span>|\Z)", re.DOTALL)
 _PUNCTUATION = re.compile(r"^[\s,;·]+|[\s,;]+$")
@@ -77,9 +81,30 @@ class Renderer:
         return plain(written_out(self.render(text)), breaks=breaks)
 
     def _text(self, text: str) -> str:
-        if "{{" not in text and "[[" not in text:
-            return text
-        return self._nodes(parse(text))
+        if "[[" in text:
+            text = _SIMPLE_LINK.sub(self._simple_link, text)
+        if "{{" not in text:
+            return self._nodes(parse(text)) if "[[" in text else text
+        if "{{{" not in text:
+            for _ in range(QUICK_PASSES):
+                text = _FLAT_TEMPLATE.sub(self._flat_template, text)
+                if "{{" not in text:
+                    break
+                if "[[" in text:
+                    text = _SIMPLE_LINK.sub(self._simple_link, text)
+        return self._nodes(parse(text)) if "{{" in text or "[[" in text else text
+
+    def _flat_template(self, match: re.Match[str]) -> str:
+        """A template with nothing in it but text; what it shows must not be taken for arguments of one around it."""
+        text = self._template(Template([[part] for part in match[1].split("|")]))
+        return text.replace("|", "&#124;").replace("=", "&#61;") if "|" in text or "=" in text else text
+
+    def _simple_link(self, match: re.Match[str]) -> str:
+        target, label = match[1], match[2]
+        if ":" in target:
+            return self._link(Link([[target]] if label is None else [[target], [label]]))
+        self.gathered.links.append(target.split("#", 1)[0].strip() or self.title)
+        return label if label is not None and label.strip() else target
 
     def _nodes(self, nodes: list[Node]) -> str:
         if len(nodes) == 1 and isinstance(nodes[0], str):
@@ -143,8 +168,13 @@ class Renderer:
         positional: list[str] = []
         named: dict[str, str] = {}
         for part in node.parts[1:]:
-            text = self._nodes(part)
-            if any(isinstance(n, str) and "=" in n for n in part) and not text.lstrip().startswith("<"):
+            if len(part) == 1 and isinstance(part[0], str):
+                text = part[0]
+                equals = "=" in text
+            else:
+                text = self._nodes(part)
+                equals = any(isinstance(n, str) and "=" in n for n in part)
+            if equals and not text.lstrip().startswith("<"):
                 name, _, value = text.partition("=")
                 named[name.strip()] = value.strip()
             else:
@@ -199,7 +229,12 @@ class Renderer:
             self.gathered.lemma = self.arguments(node).without_code().get("1")
         text = self._text(drop_elements(body))
         shown = plain(text)
-        if self.layout.option("abbreviation_labels") and len(node.parts) == 1 and shown.endswith(".") and len(shown) < 40:
+        if (
+            self.layout.option("abbreviation_labels")
+            and len(node.parts) == 1
+            and shown.endswith(".")
+            and len(shown) < 40
+        ):
             return OPEN + shown + CLOSE
         if not shown:
             return NOTHING
@@ -209,7 +244,7 @@ class Renderer:
         return text
 
     def _guess(self, name: str, node: Template) -> str:
-        """A template nobody told us of: "… of" names a form, an argument-less or dotted name is a label, else a word."""
+        """A template nobody told us of: "… of" names a form, a dotted or argument-less name is a label, else a word."""
         arguments = self.arguments(node)
         plain_words = [word for word in arguments.positional if word and not LANGUAGE_CODE.fullmatch(word)]
         if name.endswith(" of") and arguments.positional:
@@ -229,7 +264,7 @@ def show_place(arguments: Arguments) -> str:
     """`{{place|en|city|s/Texas|c/USA}}`: "A city in Texas, USA"."""
     kinds, names = [], []
     for argument in arguments.without_code().positional:
-        kind, slash, name = argument.partition("/")
+        _, slash, name = argument.partition("/")
         if slash and not name.startswith(" "):
             names.append(name.rsplit(":", 1)[-1])
         elif names:
@@ -270,6 +305,3 @@ def written_out(text: str) -> str:
         return text
     text = text.replace(NOTHING, "").replace(CUT, "")
     return text.replace(OPEN, "(").replace(QUALIFIER, "(").replace(SEPARATOR, ", ").replace(CLOSE, ")")
-
-
-__all__ = ["MOST_CALLS", "NOTHING", "Gathered", "Renderer", "unlink", "written_out"]

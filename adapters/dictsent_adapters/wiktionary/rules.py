@@ -96,11 +96,11 @@ def compile_pattern(pattern: str) -> Pattern:
 
 def _reference(names: str, form: str | None) -> Pattern:
     capital = names.startswith("^")
-    alternatives = names.lstrip("^").split("|")
+    getters = [_getter(name) for name in names.lstrip("^").split("|")]
 
     def show(arguments: Arguments) -> str:
-        for name in alternatives:
-            value = _value(name, arguments)
+        for getter in getters:
+            value = getter(arguments)
             if value:
                 value = value[:1].upper() + value[1:] if capital else value
                 return form.replace("$", value) if form is not None else value
@@ -109,17 +109,30 @@ def _reference(names: str, form: str | None) -> Pattern:
     return show
 
 
-def _value(name: str, arguments: Arguments) -> str:
+def _getter(name: str) -> Pattern:
     if name == "@":
-        return arguments.title
+        return lambda arguments: arguments.title
     if name.startswith("="):
-        return name[1:]
+        return lambda arguments: name[1:]
     if ".." in name:
-        first, _, joiner = name.partition("..")
-        values = [value for value in arguments.positional[int(first) - 1 :] if value]
-        last = f" {joiner[1:]} " if joiner.startswith("&") else ", "
-        return last.join([", ".join(values[:-1]), values[-1]]) if len(values) > 1 else "".join(values)
-    return arguments.get(name)
+        return lambda arguments: _all_from(name, arguments)
+    if not name.isdecimal():
+        return lambda arguments: arguments.named.get(name, "")
+    index = int(name) - 1
+
+    def numbered(arguments: Arguments) -> str:
+        if index < len(arguments.positional):
+            return arguments.positional[index]
+        return arguments.named.get(name, "")
+
+    return numbered
+
+
+def _all_from(name: str, arguments: Arguments) -> str:
+    first, _, joiner = name.partition("..")
+    values = [value for value in arguments.positional[int(first) - 1 :] if value]
+    last = f" {joiner[1:]} " if joiner.startswith("&") else ", "
+    return last.join([", ".join(values[:-1]), values[-1]]) if len(values) > 1 else "".join(values)
 
 
 def compile_rules(table: Mapping[str, object]) -> dict[str, Rule]:

@@ -28,6 +28,8 @@ _JOINER = re.compile(
     rf"\s*(?:и|или|y|e|o|and|or|und|oder|et|ou|og|och|eller|а также|ή|και|ve|i|lub)\s+(?=[{OPEN}{QUALIFIER}])"
 )
 _ITALIC_COLON = re.compile(r"\s*''+([^'\n]{1,100})''+\s*(:?)\s*")
+_LABEL_PIECES = re.compile(rf"[{SEPARATOR}{OPEN}{CLOSE}{QUALIFIER}]|''+")
+_LABEL_WORDS = re.compile(r"[,;]\s")
 _GERMAN_SKIP = re.compile(r"(?:[\s(),;:—–·]|und\b|oder\b|''\(''|''\)?[,;:]*'')+")
 _LITTER_HEAD = re.compile(r"^[\s,;:·.](?=\s)[\s,;:·]*|^[,;:·]\s*")
 _LITTER_TAIL = re.compile(r"[\s,;:—–-]+$")
@@ -120,11 +122,11 @@ class SenseBuilder:
         gloss = plain(text)
         if not gloss and not item.children and "''" in rendered and OPEN not in rendered:
             labels, gloss = [], plain(written_out(rendered))
-        labels = (*above.labels, *own_labels, *labels)
+        every_label = (*above.labels, *own_labels, *labels)
         lemma = self._lemma(gathered.lemma, gathered.links, gloss, context) or above.lemma
         children = [*item.children, *_expanded_children(more, item.depth)]
         examples = (*gathered.examples, *self.examples(item.lines, context.language))
-        below = _Above((*above.glosses, gloss) if gloss else above.glosses, labels, lemma)
+        below = _Above((*above.glosses, gloss) if gloss else above.glosses, every_label, lemma)
         if holds_markup(gloss):
             self._reject("markup left", context, item.text)
         elif gloss:
@@ -135,7 +137,7 @@ class SenseBuilder:
                     heading=context.heading,
                     glosses=below.glosses,
                     examples=examples,
-                    labels=tuple(dict.fromkeys(filter(None, labels))),
+                    labels=tuple(dict.fromkeys(filter(None, every_label))),
                     form_of=lemma,
                     etymology=context.etymology,
                     index=item.index,
@@ -198,7 +200,9 @@ class SenseBuilder:
             match = _HEAD_LABEL.match(text)
             if match is None or (text[: match.start("mark")].count("''") % 2 and "''" in text[match.end() :]):
                 break
-            labels += [w for group in ("mark", "outer", "inner", "html", "span") for w in _label_words(match[group] or "")]
+            labels += [
+                w for group in ("mark", "outer", "inner", "html", "span") for w in _label_words(match[group] or "")
+            ]
             text = text[match.end() :]
             joiner = _JOINER.match(text)
             if joiner:
@@ -287,14 +291,18 @@ def _german_labels(text: str, labels: list[str]) -> str:
         else:
             break
     rest = text[position:]
-    return _GERMAN_SKIP.sub("", rest, count=1) if position and _GERMAN_SKIP.match(rest) and rest[:1] not in "(" else rest
+    return (
+        _GERMAN_SKIP.sub("", rest, count=1) if position and _GERMAN_SKIP.match(rest) and rest[:1] not in "(" else rest
+    )
 
 
 def _in_brackets(text: str, italic: re.Match[str]) -> bool:
     """Whether an italic run is a bracketed remark: `''(abstrakt)''`, `(''abstrakt'')`."""
     inner = italic[1].strip()
     before = text[: italic.start()].rstrip(" '")[-1:]
-    return inner.startswith("(") and inner.endswith(")") or (before == "(" and text[italic.end() :].lstrip("' ")[:1] == ")")
+    return (inner.startswith("(") and inner.endswith(")")) or (
+        before == "(" and text[italic.end() :].lstrip("' ")[:1] == ")"
+    )
 
 
 def _is_source(text: str) -> bool:
@@ -320,6 +328,6 @@ def _expanded_children(lines: list[str], depth: int) -> list[Item]:
 
 def _label_words(text: str) -> list[str]:
     words = []
-    for piece in re.split(rf"[{SEPARATOR}{OPEN}{CLOSE}{QUALIFIER}]|''+", text):
-        words += [plain(word).strip(" ,;:().") for word in re.split(r"[,;]\s", piece)]
+    for piece in _LABEL_PIECES.split(text) if text else ():
+        words += [plain(word).strip(" ,;:().") for word in _LABEL_WORDS.split(piece)]
     return [word for word in words if word]

@@ -17,6 +17,7 @@ from dictsent_adapters.wiktionary.templates import Expander
 from dictsent_adapters.wiktionary.wikitext import Template, parse, plain, unlink
 
 _CALL_NAME = re.compile(r"\{\{\s*([^{}|\n]+)")
+_LINE_CALL = re.compile(r"\n(?:\{\{[^\n]*?)?\{\{\s*([^{}|\n]+)")
 _RUSSIAN_FORM = re.compile(r"\{\{\s*[Фф]орма-")
 _SHAPED = {
     "german": re.compile(r"(?m)^[:*]+\s*\[\d"),
@@ -47,18 +48,18 @@ def text_paragraphs(paragraphs: list[str], title: str, renderer: Renderer) -> li
         if line.startswith(("'''", "[[File:", "[[Image:", "----", "<gallery", "</")):
             continue
         shown = renderer.plain(line).strip()
-        if shown and shown.casefold() != title.casefold() and not _is_head_line(line, shown, title):
+        if shown and shown.casefold() != title.casefold() and not _is_head_line(line, shown, renderer):
             kept.append(line)
     return kept
 
 
-def _is_head_line(line: str, shown: str, title: str) -> bool:
+def _is_head_line(line: str, shown: str, renderer: Renderer) -> bool:
     """`{{en-noun}}` alone, or the title with a gender letter behind it."""
     nodes = parse(line)
     words = [node for node in nodes if isinstance(node, str) and node.strip(" .,;:()[]'")]
     if not words and all(isinstance(node, str | Template) for node in nodes):
         return not any(isinstance(node, Template) and _stands_for_gloss(node, renderer) for node in nodes)
-    return shown.startswith(title + " ") and len(shown) - len(title) < 4
+    return shown.startswith(renderer.title + " ") and len(shown) - len(renderer.title) < 4
 
 
 def _stands_for_gloss(node: Template, renderer: Renderer) -> bool:
@@ -70,10 +71,18 @@ def _stands_for_gloss(node: Template, renderer: Renderer) -> bool:
 
 def expand_lines(body: str, expander: Expander, layout: Layout) -> str:
     """The section with each template that begins a line, and that no rule knows, replaced by its plain body."""
+    names = {name.strip() for name in _LINE_CALL.findall("\n" + body)}
+    if not any(_has_body(name, expander, layout) for name in names):
+        return body
     made = []
     for line in logical_lines(body):
         made.append(_expand_line(line, expander, layout) if line.startswith("{{") else line)
     return "\n".join(made)
+
+
+def _has_body(name: str, expander: Expander, layout: Layout) -> bool:
+    rule = layout.rule(name)
+    return (rule is None or rule.kind == "form") and expander.bodies.find(name) is not None
 
 
 def _expand_line(line: str, expander: Expander, layout: Layout) -> str:

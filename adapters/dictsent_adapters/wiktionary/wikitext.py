@@ -17,6 +17,7 @@ OPEN, SEPARATOR, CLOSE, QUALIFIER, CUT = "\ue000", "\ue001", "\ue002", "\ue003",
 """Marks that `render` leaves in a string: a label (its words), a qualifier, the end of the gloss."""
 
 _PRIVATE = dict.fromkeys(range(0xE000, 0xE005))
+_MARKS = re.compile("[\ue000-\ue004]")
 _TOKEN = re.compile(r"\{{2,}|\}{2,}|\[\[|\]\]|\|")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _NOWIKI = re.compile(r"<nowiki\s*>(.*?)</nowiki\s*>", re.DOTALL | re.IGNORECASE)
@@ -34,6 +35,7 @@ _EXTERNAL = re.compile(r"\[(?:https?:)?//[^\s\[\]]+\s*([^\[\]]*)\]")
 _VARIANT = re.compile(r"-\{([^{}]*)\}-")
 _MAGIC = re.compile(r"__[A-Z]{3,}__")
 _INVISIBLE = re.compile("[\u200b\u200e\u200f\u2060\ufeff\u202a-\u202e\u2066-\u2069]")
+_NOT_PLAIN = re.compile("[<&\u200b\u200e\u200f\u2060\ufeff\u202a-\u202e\u2066-\u2069]|''|__|-\\{|//|\\s\\s|[^\\S ]")
 _WHITE = re.compile(r"\s+")
 _MARKUP = re.compile(r"\[\[|\]\]|\{\{|\}\}|\{\||'''|<ref\b|[\ue000-\ue004]", re.IGNORECASE)
 _UP = str.maketrans("0123456789+-=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ")
@@ -166,7 +168,7 @@ def prepare(text: str) -> str:
             text = _EMPTY_NOWIKI.sub("", _NOWIKI.sub(lambda m: m[1].translate(_SPECIAL), text))
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if any(mark in text for mark in (OPEN, SEPARATOR, CLOSE, QUALIFIER, CUT)):
+    if not text.isascii() and _MARKS.search(text):
         text = text.translate(_PRIVATE)
     return text
 
@@ -202,6 +204,8 @@ def unlink(text: str) -> str:
 
 def plain(text: str, *, breaks: str = " ") -> str:
     """A rendered string as plain text: tags, quotes, entities and invisible marks gone, white space folded."""
+    if not _NOT_PLAIN.search(text):
+        return text.strip()
     if "<" in text:
         text = drop_elements(text)
         text = _BREAK.sub(breaks, text)

@@ -1,0 +1,170 @@
+"""Reading speed of the Wiktionary adapter: MB of XML per CPU second, peak memory, workers, and the ratio to peers.
+
+usage: python benchmarks/wiktionary_speed.py EXPORT [--megabytes 200] [--jobs 2] [--peers] [--folder DIR]
+
+EXPORT is a real export (.xml or .xml.bz2). Its pages are repeated with changed titles up to the size asked for, written
+plain and as a multistream .bz2 of 100 pages a stream, and read without a store. Both readings of the file (templates,
+pages) are counted. Peers are run on the same wikitext where they are installed: wiktextract, mwparserfromhell.
+"""
+
+from __future__ import annotations
+
+import argparse
+import bz2
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from dictsent.records import Entry
+from dictsent_adapters.streams import open_plain
+from dictsent_adapters.wiktionary import Wiktionary, extract
+from dictsent_adapters.wiktionary.adapter import WiktionaryOptions
+from dictsent_adapters.wiktionary.dump import page_elements, read_head
+
+PAGES_A_STREAM = 100
+
+
+def repeated(export: Path, megabytes: int) -> Iterator[bytes]:
+    """The export's head, then its pages again and again under other titles, in streams, then its end."""
+    with open_plain(export) as file:
+        data = file.read()
+    first = data.index(b"<page>")
+    pages = [piece + b"</page>\n" for piece in data[first:].split(b"</page>")[:-1]]
+    yield data[:first]
+    size, round_number = 0, 0
+    while size < megabytes * 1_000_000:
+        for start in range(0, len(pages), PAGES_A_STREAM):
+            mark = b"</title>" if not round_number else f" {round_number}</title>".encode()
+            block = b"".join(page.replace(b"</title>", mark, 1) for page in pages[start : start + PAGES_A_STREAM])
+            size += len(block)
+            yield block
+        round_number += 1
+    yield b"</mediawiki>\n"
+
+
+def build(export: Path, folder: Path, megabytes: int) -> tuple[Path, Path]:
+    """The repeated export, plain and as a multistream bz2."""
+    plain, packed = folder / "repeated.xml", folder / "repeated.xml.bz2"
+    streams: dict[int, bytes] = {}
+    with plain.open("wb") as text, packed.open("wb") as streamed:
+        for block in repeated(export, megabytes):
+            text.write(block)
+            content = re.sub(rb" \d+</title>", b"</title>", block)
+            key = hash(content)
+            streams.setdefault(key, bz2.compress(content))
+            streamed.write(streams[key])
+    return plain, packed
+
+
+def read_once(path: Path, jobs: int) -> tuple[float, float, int, int, float]:
+    """CPU seconds (workers too), wall seconds, entries, definitions, peak MB of the largest process."""
+    before = _cpu()
+    start = time.perf_counter()
+    entries = definitions = 0
+    for record in Wiktionary(WiktionaryOptions(jobs=jobs)).read(str(path)):
+        if isinstance(record, Entry):
+            entries += 1
+            definitions += len(record.definitions)
+    wall = time.perf_counter() - start
+    peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / 1024
+    return _cpu() - before, wall, entries, definitions, peak
+
+
+def _cpu() -> float:
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)
+
+
+def measure(path: Path, size: int, jobs: int) -> None:
+    """One reading in a fresh process, so that peak memory is its own."""
+    command = [sys.executable, __file__, "--once", str(path), "--jobs", str(jobs), "--size", str(size)]
+    subprocess.run(command, check=True)
+
+
+def peers(export: Path) -> None:
+    """Seconds per MB of wikitext: ours, mwparserfromhell's strip_code, wiktextract's parse_page."""
+    head = read_head(export)
+    with open_plain(export) as file:
+        data = file.read()
+    pages = [p for p in page_elements(data[data.index(b"<page>") : data.rindex(b"</page>") + 7]) if isinstance(p, dict)]
+    pages = [page for page in pages if page["ns"] in ("", "0")][:200]
+    size = sum(len(page["text"].encode()) for page in pages) / 1e6
+    extract("", title="", edition=head.edition)
+    start = time.process_time()
+    for page in pages:
+        extract(page["text"], title=page["title"], edition=head.edition)
+    ours = (time.process_time() - start) / size
+    print(f"extract, all languages  {1 / ours:8.1f} MB/s of wikitext  n={len(pages)} pages, {size:.1f} MB")
+    try:
+        import mwparserfromhell
+    except ImportError:
+        print("mwparserfromhell is not installed")
+    else:
+        start = time.process_time()
+        for page in pages:
+            mwparserfromhell.parse(page["text"]).strip_code()
+        theirs = (time.process_time() - start) / size
+        print(f"mwparserfromhell        {1 / theirs:8.2f} MB/s; ratio {theirs / ours:.0f}")
+    _wiktextract(pages, size, ours)
+
+
+def _wiktextract(pages: list[dict[str, str]], size: float, ours: float) -> None:
+    try:
+        from wikitextprocessor import Wtp
+        from wiktextract.config import WiktionaryConfig
+        from wiktextract.page import parse_page
+        from wiktextract.wxr_context import WiktextractContext
+    except ImportError:
+        print("wiktextract is not installed")
+        return
+    config = WiktionaryConfig(dump_file_lang_code="en", capture_language_codes=None)
+    context = WiktextractContext(Wtp(lang_code="en"), config)
+    some = pages[:40]
+    start = time.process_time()
+    for page in some:
+        parse_page(context, page["title"], page["text"])
+    theirs = (time.process_time() - start) / (sum(len(page["text"].encode()) for page in some) / 1e6)
+    print(f"wiktextract parse_page  {1 / theirs:8.3f} MB/s; ratio {theirs / ours:.0f}  n={len(some)} pages")
+
+
+def main() -> None:
+    """Read the arguments, build the files, measure."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("export", type=Path, nargs="?")
+    parser.add_argument("--megabytes", type=int, default=200)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--once", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--size", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.once:
+        cpu, wall, entries, definitions, peak = read_once(options.once, options.jobs)
+        speed = options.size / 1e6 / cpu
+        print(
+            f"{options.once.name:16} jobs {options.jobs}: {speed:5.1f} MB of XML per CPU second, {wall:.1f} s wall, "
+            f"{entries:,} entries, {definitions:,} definitions, peak {peak:.0f} MB",
+            flush=True,
+        )
+        return
+    if options.export is None:
+        parser.error("give an export")
+    if options.peers:
+        peers(options.export)
+        return
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        plain, packed = build(options.export, Path(folder), options.megabytes)
+        size = plain.stat().st_size
+        print(f"{size / 1e6:.0f} MB of XML, {packed.stat().st_size / 1e6:.0f} MB as bz2")
+        for path in (plain, packed):
+            for jobs in sorted({1, options.jobs}):
+                measure(path, size, jobs)
+
+
+if __name__ == "__main__":
+    main()
