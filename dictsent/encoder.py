@@ -26,10 +26,12 @@ from transformers import (
 from transformers.utils import logging as transformers_logging
 
 from dictsent.errors import EncoderError, HeadError
-from dictsent.heads import MaskedLMHead, missing_head_keys
+from dictsent.heads import MaskedLMHead, missing_head_keys, probe_head
 from dictsent.settings import Pooling
 
 MAX_TOKENS = 512
+PROBES = 200
+"""Definitions that a head is tried on."""
 _TOKENS_PER_BATCH = 8_192
 _WASTE = 1.25
 
@@ -110,6 +112,29 @@ class Encoder:
         if self._head is None:
             self._head = MaskedLMHead(self.masked_lm)
         return self._head
+
+    def check_head(self, texts: Sequence[str], *, seed: int = 0) -> float:
+        """Fill masks in a sample of `texts`; returns the mean reciprocal rank.
+
+        Raises:
+            HeadError: there is no head, or it fills them no better than chance (random or badly loaded weights).
+        """
+        self.head()
+        mask = self.tokenizer.mask_token_id
+        if mask is None:
+            raise HeadError("the vocabulary has no mask token", where=self.name, hint="use --method defsent-plus")
+        assert self.masked_lm is not None
+        ids = self.tokenise(texts[:PROBES])
+        special = set(self.tokenizer.all_special_ids)
+        rank, least = probe_head(self.masked_lm, ids, mask=mask, special=special, seed=seed)
+        if rank < least:
+            raise HeadError(
+                f"the masked-LM head fills masks no better than chance (MRR {rank:.4f} on {len(ids)} definitions,"
+                f" chance is below {least:.4f}): its weights are random or of another vocabulary",
+                where=self.name,
+                hint="use --method defsent-plus, or another --encoder",
+            )
+        return rank
 
     def tokenise(self, texts: Sequence[str]) -> list[list[int]]:
         """Token ids with the special ones, cut at `max_tokens`."""

@@ -5,7 +5,8 @@ Before: a checkpoint. After: dictsent.objective puts a head or a pooler behind t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 import torch
@@ -52,6 +53,15 @@ class MaskedLMHead(nn.Module):
         return logits.squeeze(1)
 
 
+class _States(BaseModelOutputWithPoolingAndCrossAttentions):
+    """An output with nothing but states: fields that only one family's base returns are None."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return None
+
+
 class _PassThrough(nn.Module):
     """Stands in for the base model and returns the given states `(batch, 1, dim)` as its last hidden state."""
 
@@ -60,8 +70,8 @@ class _PassThrough(nn.Module):
         self.states = states
         self._base = (base,)
 
-    def forward(self, *_: object, **__: object) -> BaseModelOutputWithPoolingAndCrossAttentions:
-        return BaseModelOutputWithPoolingAndCrossAttentions(last_hidden_state=self.states)
+    def forward(self, *_: object, **__: object) -> _States:
+        return _States(last_hidden_state=self.states)
 
     def __getattr__(self, name: str) -> Any:
         # Some heads read their tied weights through the base ("self.bert.embeddings").
@@ -118,6 +128,33 @@ def make_pooler(
     if kind in ("auto", "identity"):
         return Pooler(dim, "identity"), "identity"
     raise EncoderError(f"the encoder has no {kind} pooler", hint="use --pooler auto")
+
+
+def probe_head(
+    model: PreTrainedModel, ids: Sequence[list[int]], *, mask: int, special: Container[int], seed: int = 0
+) -> tuple[float, float]:
+    """How well a masked-LM head fills masks: (mean reciprocal rank, the least that is not chance).
+
+    In each text one token, chosen by the seed, is masked. The bound is what a random head gives plus four standard
+    errors: a uniform rank among v words has mean reciprocal H(v)/v and second moment pi^2/6v at most.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    found: list[float] = []
+    for sequence in ids:
+        places = [i for i, token in enumerate(sequence) if token not in special]
+        if not places:
+            continue
+        place = places[int(torch.randint(len(places), (1,), generator=generator))]
+        tokens = torch.tensor([sequence], device=model.device)
+        answer = int(tokens[0, place])
+        tokens[0, place] = mask
+        with torch.no_grad():
+            logits = model(input_ids=tokens).logits[0, place].float()
+        found.append(1.0 / (1.0 + float((logits > logits[answer]).sum())))
+    words = model.get_output_embeddings().weight.shape[0]
+    chance = sum(1.0 / rank for rank in range(1, words + 1)) / words
+    error = math.sqrt(math.pi**2 / 6 / words / max(1, len(found)))
+    return sum(found) / max(1, len(found)), chance + 4 * error
 
 
 def missing_head_keys(missing: Iterable[str], model: PreTrainedModel) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny import WORDS, byte_tokenizer, word_tokenizer
+from tiny import WORDS, byte_tokenizer, train_masked, word_tokenizer
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
@@ -36,7 +36,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 @pytest.fixture(scope="session")
 def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A random BERT with masked-LM head over the words of WORDS."""
+    """A BERT with masked-LM head over the words of WORDS, trained for a second."""
     import torch
     from transformers import BertConfig, BertForMaskedLM
 
@@ -53,6 +53,7 @@ def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     BertForMaskedLM(config).save_pretrained(folder)
     word_tokenizer(folder, WORDS)
+    train_masked(folder)
     return folder
 
 

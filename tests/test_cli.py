@@ -181,6 +181,22 @@ def test_train_says_what_stands_in_its_way(run_cli: Cli, tiny_bert: Path, tmp_pa
     )
 
 
+def test_a_head_that_knows_nothing_is_refused(run_cli: Cli, tiny_bert: Path) -> None:
+    from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+    Path("words.tsv").write_text(MANY)
+    run_cli("ingest", "words.tsv", "--lang", "en")
+    model = AutoModelForMaskedLM.from_pretrained(tiny_bert)
+    model.init_weights()
+    for parameter in model.cls.parameters():
+        parameter.data.normal_()
+    model.save_pretrained("random")
+    AutoTokenizer.from_pretrained(tiny_bert).save_pretrained("random")
+    message = one_line(run_cli("train", "--method", "defsent", "--encoder", "random"))
+    assert "no better than chance" in message
+    assert run_cli("train", "--method", "defsent-plus", "--pst", "1", "--encoder", "random").exit_code == 0
+
+
 def test_from_dictionary_to_scores(run_cli: Cli, tiny_bert: Path) -> None:
     Path("words.tsv").write_text(MANY)
     run_cli("ingest", "words.tsv", "--lang", "en")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @lang_option
 @click.option("--set", "names", multiple=True, metavar="NAME", help="Only this set; may be repeated.")
 @click.option("--text", "variant", default="", help="Only this kind of text: raw, senteval, aws, deepl.")
-@click.option("--resamples", type=click.IntRange(min=100), default=1000, show_default=True)
+@click.option("--resamples", type=click.IntRange(min=100), default=1000, show_default=True, help="Bootstrap resamples.")
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--overlap", is_flag=True, help="Nearest neighbour overlap on a corpus instead of scores.")
 @click.option("--corpus", default="store", show_default=True, help="For --overlap: a file with a sentence a line.")

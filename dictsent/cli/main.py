@@ -6,6 +6,7 @@ Before: the shell. After: a command's module.
 from __future__ import annotations
 
 import importlib
+import os
 import signal
 import sys
 import traceback
@@ -30,6 +31,14 @@ _COMMANDS = {
     "compare": "comparison",
     "report": "comparison",
     "run": "run",
+}
+
+
+_QUIET = {
+    # What libraries print while they load is not for users: what matters of it becomes an error or a note of ours.
+    "TRANSFORMERS_VERBOSITY": "error",
+    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    "TOKENIZERS_PARALLELISM": "true",
 }
 
 
@@ -87,6 +96,8 @@ def cli(debug: bool) -> None:
 
 def main() -> None:
     """Entry point of the `dictsent` script."""
+    for name, value in _QUIET.items():
+        os.environ.setdefault(name, value)
     signal.signal(signal.SIGTERM, _on_sigterm)
     cli()
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from dictsent.encoder import Encoder
+from dictsent.encoder import Encoder, quiet
 from dictsent.errors import EncoderError
 from dictsent.model import appearing
 from dictsent.records import Gloss
@@ -97,7 +97,7 @@ def _build(
         notify(f"the encoder built before from the same text is used again: {target}")
         return Start(str(target), kind, note)
     build = build_static if kind == STATIC else build_encoder
-    with appearing(target) as partial:
+    with quiet(), appearing(target) as partial:
         build(glosses, partial, settings, progress=lambda stage, done, total: progress(done, total, stage))
     return Start(str(target), kind, note)
 

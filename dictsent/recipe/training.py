@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+import random
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
@@ -17,7 +18,7 @@ from typing import Any
 
 from dictsent import __version__
 from dictsent.card import model_card
-from dictsent.encoder import Encoder
+from dictsent.encoder import PROBES, Encoder
 from dictsent.errors import TrainingError
 from dictsent.model import Model, appearing, save, write_json
 from dictsent.pairs import Pairs, PairSettings, glosses, select
@@ -108,6 +109,9 @@ def run_training(
     settings = resolve(plan, encoder, start)
     record |= _settings_record(settings)
     _say_pairs(pairs, watch)
+    if settings.method == "defsent":
+        sample = random.Random(settings.seed).sample(pairs.train, min(PROBES, len(pairs.train)))
+        record["head_mrr"] = encoder.check_head([p.definition for p in sample], seed=settings.seed)
 
     def scorer(trained: Trained) -> float | None:
         model = Model.of(trained)
