@@ -28,6 +28,15 @@ def expectation(sample: Path) -> Path:
     return sample.with_name(f"expected{sample.name.split('.')[0].removeprefix('sample')}.jsonl")
 
 
+def source(sample: Path) -> Path:
+    """What the adapter is given: the sample, or the one file of a folder that the adapter claims (.ifo, .index)."""
+    adapter = installed()[sample.parent.name]()
+    if sample.is_file() or adapter.matches(sample):
+        return sample
+    (claimed,) = (file for file in sample.iterdir() if adapter.matches(file))
+    return claimed
+
+
 def reader(sample: Path) -> Adapter:
     """The adapter the sample's folder is named after, told what options-*.json beside the sample says."""
     adapter = installed()[sample.parent.name]
@@ -37,9 +46,9 @@ def reader(sample: Path) -> Adapter:
 
 def reading(sample: Path) -> Iterator[dict[str, Any]]:
     """The dictionary, each entry and reject, and last the counts and notes."""
-    adapter = reader(sample)
-    yield {"dictionary": plain(adapter.describe(str(sample)))}
-    for record in adapter.read(str(sample)):
+    adapter, path = reader(sample), str(source(sample))
+    yield {"dictionary": plain(adapter.describe(path))}
+    for record in adapter.read(path):
         yield {"entry" if isinstance(record, Entry) else "rejected": plain(record)}
     yield {"counts": dict(adapter.reading.counts), "notes": adapter.reading.notes}
 

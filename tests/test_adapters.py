@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from golden import SAMPLES, expectation, reader, reading, samples
+from golden import SAMPLES, expectation, reader, reading, samples, source
 
 from dictsent.adapter import identify, installed
 from dictsent.languages import standard_tag
@@ -26,14 +26,18 @@ def test_sample_is_read_as_expected(sample: Path) -> None:
 @pytest.mark.parametrize("sample", samples(), ids=label)
 def test_sample_is_claimed_by_its_adapter_alone(sample: Path) -> None:
     adapters = installed()
-    assert identify(str(sample), adapters).name == sample.parent.name
-    claims = {name for name, adapter in adapters.items() if adapter().matches(sample) and not adapter.generic}
-    assert claims <= {sample.parent.name}
+    path = source(sample)
+    assert identify(str(path), adapters).name == sample.parent.name
+    claims = {name for name, adapter in adapters.items() if adapter().matches(path)}
+    specific = {name for name in claims if not adapters[name].generic}
+    assert specific <= {sample.parent.name}
+    assert len(claims - specific) <= 1
+    assert path in reader(sample).files(path) or path.is_dir()
 
 
 @pytest.mark.parametrize("sample", samples(), ids=label)
 def test_every_language_is_a_tag_and_no_text_has_markup(sample: Path) -> None:
-    for entry in reader(sample).read(str(sample)):
+    for entry in reader(sample).read(str(source(sample))):
         if isinstance(entry, Entry):
             for text in (entry.headword, *(d.text for d in entry.definitions)):
                 assert text == text.strip()

@@ -225,3 +225,37 @@ def test_a_lexicon_of_the_users_own_database(tmp_path: Path, monkeypatch: pytest
     for connection in wn._db.pool.values():
         connection.close()
     wn._db.pool.clear()
+
+
+@pytest.mark.data
+def test_interlingual_numbers_follow_the_data_files(data_folder: Path) -> None:
+    from dictsent_adapters import interlingual
+
+    folder = data_folder / "dict" / "wordnet-3.0"
+    offsets = {
+        part: [int(line[:8]) for line in (folder / f"data.{name}").read_text().splitlines() if line[0] != " "]
+        for part, name in (("a", "adj"), ("r", "adv"), ("v", "verb"), ("n", "noun"))
+    }
+    packed = Path(interlingual.__file__).with_suffix(".bin").read_bytes()
+    unpacked = interlingual.unpack_offsets(packed)
+    assert len(unpacked) == 117_659
+    assert {part: [o for o, p in unpacked if p == part] for part in offsets} == offsets
+    assert interlingual.unpack_offsets(interlingual.pack_offsets(offsets)) == unpacked
+
+
+@pytest.mark.data
+def test_interlingual_ids_agree_with_open_english_wordnet(data_folder: Path) -> None:
+    """The senses of the two wordnets meet at their definitions: wherever one gloss has one id in both, they agree."""
+
+    def glosses(source: Path) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        for entry in entries(source):
+            for definition in entry.definitions:
+                if definition.ili and definition.part_of_speech == "noun":
+                    found.setdefault(f"{entry.headword}: {definition.text}", set()).add(definition.ili)
+        return {gloss: ids for gloss, ids in found.items() if len(ids) == 1}
+
+    ours, theirs = glosses(data_folder / "dict" / "wordnet-3.0"), glosses(data_folder / "dict" / "oewn" / "oewn.xml.xz")
+    both = ours.keys() & theirs.keys()
+    assert len(both) > 50_000
+    assert sum(ours[gloss] == theirs[gloss] for gloss in both) > 0.999 * len(both)

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dictsent.adapter import Adapter
-from dictsent.errors import LanguageError, SourceError
-from dictsent.languages import find_language
+from dictsent.errors import SourceError
 from dictsent.records import Definition, Dictionary, Entry, Rejected
 from dictsent_adapters.oxford import source_files
 from dictsent_adapters.streams import Line, read_lines, sample_lines, text_encoding
+from dictsent_adapters.tags import tag_of_code, tag_of_name
 from dictsent_adapters.tokenised import detokenise
 
 _PARTS = frozenset(
@@ -74,9 +74,9 @@ class Noraset(Adapter):
         if self.options.language:
             return str(self.options.language)
         if code := _CODE.search(path.name):
-            return _language_or_nothing(code[1].lower())
+            return tag_of_code(code[1].lower())
         part = _language_part(path)
-        return _language_or_nothing(path.parts[part]) if part >= 0 else ""
+        return tag_of_name(path.parts[part]) if part >= 0 else ""
 
 
 def _in_form(lines: list[str]) -> bool:
@@ -90,16 +90,9 @@ def _language_part(path: Path) -> int:
     last = len(path.parts) - 1
     for place in range(last, max(last - _DEPTH, 0), -1):
         part = path.parts[place]
-        if len(part) > _SHORT and part.isalpha() and part.istitle() and _language_or_nothing(part):
+        if len(part) > _SHORT and part.isalpha() and part.istitle() and tag_of_name(part):
             return place
     return -1
-
-
-def _language_or_nothing(text: str) -> str:
-    try:
-        return find_language(text)
-    except LanguageError:
-        return ""
 
 
 def _read_line(line: Line, file: str, language: str) -> Entry | Rejected:

@@ -11,7 +11,9 @@ import gzip
 import io
 import lzma
 import re
+import shutil
 import tarfile
+import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -48,6 +50,23 @@ def open_plain(path: Path) -> BinaryIO:
         if magic.startswith(mark):
             return cast(BinaryIO, opener(path, "rb"))
     return path.open("rb")
+
+
+@contextmanager
+def open_seekable(path: Path) -> Iterator[BinaryIO]:
+    """The file's bytes for random access: unpacked into a temporary file where it is compressed.
+
+    Raises:
+        SourceError: damaged, or no room for the temporary file.
+    """
+    if not is_compressed(path):
+        with path.open("rb") as stream:
+            yield stream
+        return
+    with tempfile.TemporaryFile(prefix="dictsent-") as unpacked:
+        with damage_as_source_error(path), open_plain(path) as packed:
+            shutil.copyfileobj(packed, unpacked, 1 << 20)
+        yield cast(BinaryIO, unpacked)
 
 
 def is_compressed(path: Path) -> bool:

@@ -20,7 +20,8 @@ _DEFINITIONS = ("definition", "definitions", "gloss", "meaning", "def", "descrip
 _PARTS = ("part_of_speech", "part of speech", "pos", "part-of-speech", "wordclass", "word class")
 _EXAMPLES = ("example", "examples", "usage", "example sentence", "sentence")
 _LANGUAGES = ("language", "lang", "language code", "lang_code")
-_EARLY = 1000
+EARLY = 1000
+"""After so many lines, and every so many, a reader gives up a file whose lines it cannot use."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,15 +125,16 @@ def read_table(rows: Iterable[Row], options: TableOptions, source: str) -> Itera
         record = _read_row(row, columns, options)
         if isinstance(record, Rejected):
             spoilt[record.reason] = spoilt.get(record.reason, 0) + 1
-            if count >= _EARLY and not count % _EARLY:
-                _check_spoilt(spoilt, count, source)
+            if not count % EARLY:
+                check_spoilt(spoilt, count, source)
         yield record
-    _check_spoilt(spoilt, count, source)
+    check_spoilt(spoilt, count, source)
     if not count:
         raise SourceError("holds a header and nothing else", where=source)
 
 
-def _check_spoilt(spoilt: dict[str, int], count: int, source: str) -> None:
+def check_spoilt(spoilt: dict[str, int], count: int, source: str) -> None:
+    """Raise SourceError where more than half of the lines were rejected."""
     if 2 * sum(spoilt.values()) > count:
         reason = max(spoilt, key=lambda reason: spoilt[reason])
         raise SourceError(
@@ -144,7 +146,7 @@ def _check_spoilt(spoilt: dict[str, int], count: int, source: str) -> None:
 
 def _read_row(row: Row, columns: Columns, options: TableOptions) -> Entry | Rejected:
     def cell(column: int | None) -> str:
-        return row.cells[column].strip() if column is not None and column < len(row.cells) else ""
+        return row.cells[column].replace("\n", " ").strip() if column is not None and column < len(row.cells) else ""
 
     fault, headword, text = row.fault, cell(columns.headword), cell(columns.definition)
     if not fault and not headword:

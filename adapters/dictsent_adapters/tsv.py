@@ -24,6 +24,8 @@ class Tsv(Adapter):
 
     def matches(self, path: Path) -> bool:
         """Whether most of its first lines have several cells with something in them."""
+        if not path.suffix:  # README, LICENSE and their like
+            return False
         lines = [line for line in sample_lines(path) if line.strip()]
         rows = [line.split("\t") for line in lines]
         good = [cells for cells in rows if sum(bool(cell.strip()) for cell in cells) > 1]

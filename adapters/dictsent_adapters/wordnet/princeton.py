@@ -14,6 +14,7 @@ from typing import NamedTuple
 from dictsent.adapter import Reading
 from dictsent.errors import SourceError
 from dictsent.records import Definition, Dictionary, Entry, Rejected
+from dictsent_adapters.interlingual import interlingual_id
 from dictsent_adapters.wordnet.gloss import split_gloss
 
 PARTS = {"noun": "noun", "verb": "verb", "adj": "adjective", "adv": "adverb"}
@@ -90,7 +91,8 @@ def read_database(path: Path, reading: Reading) -> Iterator[Entry | Rejected]:
             else:
                 synsets[record.offset] = record
         order = _sense_order(file, synsets, reading)
-        _collect_senses(file.name, synsets, order, senses=senses, places=places)
+        indexed = describe_database(path).version == "3.0"
+        _collect_senses(file.name, synsets, order, senses=senses, places=places, indexed=indexed)
     for headword, definitions in senses.items():
         yield Entry(headword=headword, language="en", definitions=tuple(definitions), place=places[headword])
 
@@ -166,12 +168,14 @@ def _collect_senses(
     *,
     senses: dict[str, list[Definition]],
     places: dict[str, str],
+    indexed: bool,
 ) -> None:
-    """Add a part of speech's senses to the headwords' lists."""
+    """Add a part of speech's senses to the headwords' lists; `indexed`: the interlingual index knows the offsets."""
     found: dict[str, list[tuple[int, Definition]]] = {}
     for offset, synset in synsets.items():
         text, examples = split_gloss(synset.gloss)
         number, part = _SYNSET_TYPES[synset.type]
+        ili = interlingual_id(offset, synset.type) if indexed else ""
         file_number, head = f"%{number}:{synset.file_number:02d}:", _cluster_head(synset, synsets)
         for word, lexical_id in synset.words:
             form, labels = _without_marker(word)
@@ -180,6 +184,7 @@ def _collect_senses(
                 language="en",
                 part_of_speech=part,
                 sense=f"{form.lower()}{file_number}{lexical_id:02d}:{head}",
+                ili=ili,
                 examples=examples,
                 labels=labels,
             )
