@@ -1,7 +1,7 @@
 -- The schema of a dictsent store. This file is executed to create one; the tables are reflected from it, declared nowhere
 -- else. A change here needs a new user_version and a migration; a test holds the two together.
 PRAGMA application_id = 1685286516; -- 'dsnt'
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
 
 -- Where definitions came from -------------------------------------------------------------------------------------------
 
@@ -41,6 +41,7 @@ CREATE TABLE definition (
     key      INTEGER NOT NULL,           -- 64-bit digest of the text's comparison form
     UNIQUE (entry_id, language, key)
 ) STRICT;
+CREATE INDEX definition_entry ON definition (entry_id); -- an entry's definitions in the order of their ids
 
 -- Where each was seen ---------------------------------------------------------------------------------------------------
 
@@ -80,3 +81,16 @@ CREATE TABLE spelling (
     PRIMARY KEY (entry_id, text, source_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX spelling_source ON spelling (source_id);
+CREATE INDEX spelling_text ON spelling (text);
+
+-- Search ----------------------------------------------------------------------------------------------------------------
+
+-- The words of headwords and definitions under the ids of entry and definition. No text is kept here a second time. What
+-- is indexed is search_form (dictsent/store/search.py) of the row's text: characters of scripts without spaces stand
+-- apart, so that a search for any run of them is a search for a phrase.
+CREATE VIRTUAL TABLE headword_text USING fts5 (
+    text, content = '', tokenize = "unicode61 remove_diacritics 2 categories 'L* M* N* Co'"
+);
+CREATE VIRTUAL TABLE definition_text USING fts5 (
+    text, content = '', tokenize = "unicode61 remove_diacritics 2 categories 'L* M* N* Co'"
+);

@@ -6,23 +6,25 @@ import hashlib
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlalchemy import event
 
 from dictsent.errors import EmptyStoreError, LanguageError, SchemaError, SourceError, StoreError
 from dictsent.records import Definition, Dictionary, Entry, Example, Rejected, comparison_form, fold_space
 from dictsent.store import Origin, Store
 from dictsent.store.database import VERSION, schema
 
-SCHEMA_DIGEST = "f6e4a5ccdd463457"
+SCHEMA_DIGEST = "8a38f20d0bb8b7e4"
 """If this test fails you changed schema.sql: raise user_version and VERSION, write a migration, then set this."""
 
 
 def test_schema_changes_only_with_its_version() -> None:
     digest = hashlib.sha256(schema().encode()).hexdigest()[:16]
-    assert (VERSION, digest) == (1, SCHEMA_DIGEST)
+    assert (VERSION, digest) == (2, SCHEMA_DIGEST)
     assert f"PRAGMA user_version = {VERSION};" in schema()
 
 
@@ -227,6 +229,103 @@ def test_two_writers_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         other.execute("ROLLBACK")
         other.close()
         assert put(store, "one", entry("cat", "x")).new
+
+
+def found(store: Store, text: str, **more: Any) -> list[str]:
+    return [f"{hit.headword}: {hit.text}" for hit in store.search(text, **more)]
+
+
+SCRIPTS = [
+    ("ja", "猫", "小型の肉食動物。", ["猫", "肉食", "動物", "の肉", "小型の肉食動物"]),
+    ("zh", "图书馆", "收藏图书供人阅览的地方", ["图书", "书馆", "人", "阅览", "地方"]),
+    ("ko", "고양이", "집에서 기르는 동물을 이른다", ["고양", "동물", "동물을"]),
+    ("th", "แมว", "สัตว์เลี้ยงชนิดหนึ่ง", ["แมว", "สัตว์", "เลี้ยง"]),
+    ("ar", "قِطّ", "حَيَوَانٌ أليف", ["قط", "حيوان", "حَيَوَان"]),
+    ("he", "חָתוּל", "חיה קטנה", ["חתול", "קטנה"]),
+    ("ru", "Кошка", "домашнее животное", ["кошка", "ЖИВОТНОЕ", "живот*"]),
+    ("fr", "café", "l’endroit où l'on boit", ["cafe", "CAFÉ", "l'endroit", "ou", "endroit boit"]),
+    ("ja", "ＣＤ", "音楽を聞く円盤", ["CD", "ｃｄ", "円盤"]),
+    ("hi", "बिल्ली", "एक पालतू जानवर", ["बिल्ली", "पालतू"]),
+]
+
+
+@pytest.mark.parametrize(("language", "headword", "text", "queries"), SCRIPTS)
+def test_every_script_is_found(store: Store, language: str, headword: str, text: str, queries: list[str]) -> None:
+    put(store, "noise", entry("noise", "something else", "何でもない", "无关", language="en"))
+    put(store, "one", entry(headword, text, language=language))
+    for query in queries:
+        assert found(store, query) == [f"{headword}: {text}"], query
+    assert found(store, "xyzzy") == []
+
+
+def test_words_written_so_come_first_then_headwords_then_definitions(store: Store) -> None:
+    put(
+        store,
+        "one",
+        entry("dog", "not a cat", "a wild cat of sorts"),
+        entry("wild cat", "a beast"),
+        entry("cat", "an animal", spellings=("puss",)),
+        entry("Kater", "cat", language="de"),
+    )
+    everything = found(store, "cat")
+    assert everything[:2] == ["cat: an animal", "wild cat: a beast"]
+    assert sorted(everything[2:]) == ["Kater: cat", "dog: a wild cat of sorts", "dog: not a cat"]
+    assert found(store, "cat", limit=2) == everything[:2]
+    assert len(found(store, "cat", limit=4)) == 4
+    assert found(store, "cat", language="de") == ["Kater: cat"]
+    assert found(store, "puss") == ["cat: an animal"]
+    assert found(store, "wild cat") == ["wild cat: a beast", "dog: a wild cat of sorts"]
+    assert found(store, "anim*") == ["cat: an animal"]
+    assert found(store, 'an "animal" -- (cat) OR NOT "') == []
+    assert found(store, 'an "animal"') == ["cat: an animal"]
+    with pytest.raises(StoreError, match="no letter or digit"):
+        store.search(" - ")
+
+
+def test_what_is_removed_is_no_longer_found_and_the_wording_left_is(store: Store) -> None:
+    put(store, "one", entry("cat", "ａｎ animal"))
+    put(store, "two", entry("cat", "an animal"), entry("dog", "barks"))
+    put(store, "three", entry("cat", "ａｎ animal"))
+    store.remove("one")
+    (view,) = store.entries("cat")
+    assert [(s.source, s.text) for s in view.senses[0].seen] == [("two", "an animal"), ("three", "ａｎ animal")]
+    assert found(store, "animal") == ["cat: an animal"]
+    store.remove("two")
+    assert found(store, "barks") == found(store, "dog") == []
+    assert found(store, "an animal") == ["cat: ａｎ animal"]
+    put(store, "three", entry("mouse", "squeaks"), version="2", checksum="new")
+    assert (found(store, "animal"), found(store, "squeaks")) == ([], ["mouse: squeaks"])
+    with sqlite3.connect(store.path) as connection:
+        for table in ("headword_text", "definition_text"):
+            assert connection.execute(f"SELECT count(*) FROM {table}_docsize").fetchone() == (1,)
+
+
+def test_a_store_that_cannot_be_written_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a store#1?.db"
+    with Store(path, create=True) as store:
+        put(store, "one", entry("cat", "an animal"))
+    monkeypatch.setattr("dictsent.store.database.is_writable", lambda _: False)
+    with Store(path) as store:
+        assert content(store) == [("cat", "an animal")]
+        assert found(store, "animal") == ["cat: an animal"]
+        with pytest.raises(StoreError, match="the store is read-only"):
+            put(store, "two", entry("cat", "y"))
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_full_disk_keeps_the_store_as_it_was(store: Store) -> None:
+    put(store, "one", entry("cat", "an animal"))
+    rows = content(store)
+
+    @event.listens_for(store._engine, "checkout")
+    def _small(connection: Any, *_: object) -> None:
+        connection.execute("PRAGMA max_page_count = 120")
+
+    many = [entry(f"word{i}", f"a meaning of the word with number {i}") for i in range(20_000)]
+    with pytest.raises(StoreError, match="the disk is full; nothing of this source was kept"):
+        put(store, "two", *many)
+    assert (content(store), [s.name for s in store.sources()]) == (rows, ["one"])
+    assert put(store, "three", entry("dog", "barks")).new
 
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), min_size=1, max_size=8).filter(

@@ -23,6 +23,7 @@ _COMMANDS = {
     "adapters": "look",
     "sources": "look",
     "show": "look",
+    "search": "store",
     "stats": "look",
     "remove": "look",
     "train": "train",

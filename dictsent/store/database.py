@@ -5,19 +5,22 @@ Before: a path. After: dictsent.store.ingest and dictsent.store.read work on the
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, MetaData, create_engine, event
+from sqlalchemy import Connection, Engine, MetaData, QueuePool, create_engine, event
 from sqlalchemy.exc import DatabaseError
 
 from dictsent.errors import SchemaError, StoreError
+from dictsent.store.migrations import migrate
+from dictsent.store.search import search_form
 
 APPLICATION_ID = 1685286516
-VERSION = 1
+VERSION = 2
 TABLES = ("source", "entry", "definition", "attestation", "example", "spelling")
 _BUSY_SECONDS = 10.0
 
@@ -30,6 +33,8 @@ def schema() -> str:
 def open_engine(path: Path, *, create: bool) -> Engine:
     """An engine on the store at `path`, created where `create` allows it and nothing is there.
 
+    A store of an older version is migrated, with a backup beside it. One that cannot be written can be read.
+
     Raises:
         StoreError: missing, or not readable. SchemaError: no store, or one of a newer version.
     """
@@ -38,7 +43,7 @@ def open_engine(path: Path, *, create: bool) -> Engine:
         raise StoreError("there is no store here", where=str(path), hint="make one with `dictsent ingest PATH`")
     if is_new and not path.parent.is_dir():
         raise StoreError("its folder does not exist", where=str(path), hint="create the folder or name another --store")
-    engine = create_engine(f"sqlite:///{path}", connect_args={"timeout": _BUSY_SECONDS})
+    engine = create_engine("sqlite://", creator=lambda: _connect(path), poolclass=QueuePool)
     event.listen(engine, "connect", _prepare)
     event.listen(engine, "begin", _begin)
     with reported(path):
@@ -47,6 +52,21 @@ def open_engine(path: Path, *, create: bool) -> Engine:
         else:
             _check(engine, path)
     return engine
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    name = str(path)
+    if path.exists() and not is_writable(path):
+        # Even to read a store in WAL mode SQLite writes beside it, unless it is told that nobody does.
+        wal = Path(f"{path}-wal")
+        mode = "mode=ro" if wal.exists() and wal.stat().st_size else "mode=ro&immutable=1"
+        name = f"{path.resolve().as_uri()}?{mode}"
+    return sqlite3.connect(name, timeout=_BUSY_SECONDS, check_same_thread=False, uri=name != str(path))
+
+
+def is_writable(path: Path) -> bool:
+    """Whether the store's file and its folder can be written."""
+    return os.access(path, os.W_OK) and os.access(path.resolve().parent, os.W_OK)
 
 
 def reflect(engine: Engine) -> MetaData:
@@ -85,6 +105,7 @@ def _explained(message: str, path: Path) -> StoreError:
 def _prepare(connection: sqlite3.Connection, _record: object) -> None:
     # Transactions are begun by `_begin`: the driver's own implicit ones start too late to guard a read-then-write.
     connection.isolation_level = None
+    connection.create_function("search_form", 1, search_form, deterministic=True)
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA temp_store = MEMORY")
@@ -117,3 +138,16 @@ def _check(engine: Engine, path: Path) -> None:
             where=str(path),
             hint="update dictsent",
         )
+    if version < VERSION:
+        _migrate(engine, path, version)
+
+
+def _migrate(engine: Engine, path: Path, version: int) -> None:
+    if not is_writable(path):
+        what = f"the store has schema version {version}, must be brought to {VERSION}, and is read-only"
+        raise SchemaError(what, where=str(path), hint="make it writable, or copy it to where it is")
+    raw = engine.raw_connection()
+    try:
+        migrate(raw.driver_connection, path, to=VERSION)  # type: ignore[arg-type]
+    finally:
+        raw.close()

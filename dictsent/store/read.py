@@ -10,12 +10,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Table, and_, distinct, func, select
-from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy import Connection, Table, distinct, func, select, text, union
 
 from dictsent.records import Example
+from dictsent.store.search import LANGUAGES
 
 _CHUNK = 5_000
+# Entries are walked by id (the + keeps SQLite from walking them by headword): rows come in order without a sort.
+_DEFINITIONS = """
+SELECT e.id, e.headword, d.text, d.language, min(a.form_of IS NOT NULL), min(a.translation),
+       sum((SELECT count(*) FROM example x WHERE x.attestation_id = a.id)), min({rank})
+FROM entry e NOT INDEXED CROSS JOIN definition d ON d.entry_id = e.id CROSS JOIN attestation a ON a.definition_id = d.id
+JOIN source s ON s.id = a.source_id {licence}
+WHERE +e.language = :language GROUP BY e.id, d.id ORDER BY e.id, d.id"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +53,8 @@ class SourceRow:
 class DefinitionRow:
     """A definition with what decides whether it is trained on.
 
-    `form_of` and `translation` hold only where every attestation says so.
+    `form_of` and `translation` hold only where every attestation says so. `examples` is their number, `rank` orders the
+    sources: the smaller, the better.
     """
 
     entry: int
@@ -55,6 +63,8 @@ class DefinitionRow:
     language: str
     form_of: bool
     translation: bool
+    examples: int = 0
+    rank: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,32 +144,34 @@ def read_languages(connection: Connection, tables: Tables) -> dict[str, dict[str
 
 
 def read_definitions(
-    connection: Connection, tables: Tables, *, language: str, licences: Sequence[str] = ()
+    connection: Connection, *, language: str, licences: Sequence[str] = (), prefer: Sequence[str] = ()
 ) -> Iterator[DefinitionRow]:
-    """Stream the language's definitions in the order of their entries; only from sources under `licences` if given."""
-    entry, definition = tables["entry"], tables["definition"]
-    attestation, source = tables["attestation"], tables["source"]
-    allowed: ColumnElement[bool] = source.c.licence.in_(licences) if licences else source.c.id.is_not(None)
-    query = (
-        select(
-            entry.c.id,
-            entry.c.headword,
-            definition.c.text,
-            definition.c.language,
-            func.min(attestation.c.form_of.is_not(None)),
-            func.min(attestation.c.translation),
-        )
-        .select_from(entry)
-        .join(definition)
-        .join(attestation, attestation.c.definition_id == definition.c.id)
-        .join(source, and_(source.c.id == attestation.c.source_id, allowed))
-        .where(entry.c.language == language)
-        .group_by(entry.c.id, definition.c.id)
-        .order_by(entry.c.id, definition.c.id)
-        .execution_options(yield_per=_CHUNK)
+    """Stream the language's definitions in the order of their entries.
+
+    Args:
+        licences: only what sources under one of these, spelt as the store has them, attest; empty for all.
+        prefer: names of sources, the best first, for DefinitionRow.rank.
+    """
+    names = {f"prefer{i}": name for i, name in enumerate(prefer)}
+    cases = "".join(f" WHEN s.name = :{key} THEN {i}" for i, key in enumerate(names))
+    allowed = {f"licence{i}": licence for i, licence in enumerate(licences)}
+    statement = _DEFINITIONS.format(
+        rank=f"CASE{cases} ELSE {len(names)} + s.id END" if cases else "s.id",
+        licence=f"AND s.licence IN ({', '.join(f':{key}' for key in allowed)})" if allowed else "",
     )
-    for row in connection.execute(query):
-        yield DefinitionRow(row[0], row[1], row[2], row[3], bool(row[4]), bool(row[5]))
+    query = text(statement).execution_options(yield_per=_CHUNK)
+    for row in connection.execute(query, {"language": language, **names, **allowed}):
+        yield DefinitionRow(row[0], row[1], row[2], row[3], bool(row[4]), bool(row[5]), row[6], row[7])
+
+
+def read_spellings(connection: Connection, *, language: str) -> Iterator[tuple[int, str]]:
+    """Stream (entry id, another spelling of its headword)."""
+    query = text(
+        "SELECT DISTINCT p.entry_id, p.text FROM spelling p JOIN entry e ON e.id = p.entry_id"
+        " WHERE e.language = :language ORDER BY p.entry_id"
+    )
+    for row in connection.execute(query.execution_options(yield_per=_CHUNK), {"language": language}):
+        yield row[0], row[1]
 
 
 def read_examples(connection: Connection, tables: Tables, *, language: str) -> Iterator[tuple[str, str]]:
@@ -184,7 +196,8 @@ def read_entries(connection: Connection, tables: Tables, *, headword: str, langu
     """The entries written so, or with this as another spelling, in one language or all."""
     entry, spelling = tables["entry"], tables["spelling"]
     by_spelling = select(spelling.c.entry_id).where(spelling.c.text == headword)
-    query = select(entry).where((entry.c.headword == headword) | entry.c.id.in_(by_spelling))
+    by_headword = select(entry.c.id).where(entry.c.headword == headword, entry.c.language.in_(text(LANGUAGES)))
+    query = select(entry).where(entry.c.id.in_(union(by_headword, by_spelling)))
     if language:
         query = query.where(entry.c.language == language)
     rows = connection.execute(query.order_by(entry.c.language, entry.c.headword)).all()

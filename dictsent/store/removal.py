@@ -1,27 +1,44 @@
 """Taking a source out of the store without touching what others attest.
 
-Before: dictsent.store.store decides that a source goes. After: nothing of it is left.
+Before: dictsent.store.store decides that a source goes. After: nothing of it is left, and the text of each definition
+is again the wording of the earliest place it was seen at.
 """
 
 from __future__ import annotations
 
 from sqlalchemy import Connection
 
-# A definition keeps the wording of a source that is gone only until here: the first wording still attested replaces it.
 _STATEMENTS = (
-    "CREATE TEMP TABLE touched AS SELECT DISTINCT definition_id AS id FROM attestation WHERE source_id = :source",
-    "DELETE FROM source WHERE id = :source",
-    "DELETE FROM definition WHERE id IN (SELECT id FROM touched)"
-    " AND id NOT IN (SELECT definition_id FROM attestation WHERE definition_id IN (SELECT id FROM touched))",
-    "DELETE FROM entry WHERE id NOT IN (SELECT entry_id FROM definition)",
+    "CREATE TEMP TABLE touched (id INTEGER PRIMARY KEY, entry_id INTEGER, old TEXT, new TEXT)",
     """
-    UPDATE definition SET text = (
-        SELECT a.text FROM attestation a WHERE a.definition_id = definition.id ORDER BY a.id LIMIT 1)
-    WHERE id IN (SELECT id FROM touched)
-      AND NOT EXISTS (SELECT 1 FROM attestation a WHERE a.definition_id = definition.id AND a.text IS NULL)""",
+    INSERT INTO touched SELECT d.id, d.entry_id, d.text, NULL FROM definition d
+    WHERE d.id IN (SELECT definition_id FROM attestation WHERE source_id = :source)""",
+    "DELETE FROM source WHERE id = :source",
+    """
+    UPDATE touched SET new = (
+        SELECT coalesce(a.text, old) FROM attestation a WHERE a.definition_id = touched.id ORDER BY a.id LIMIT 1)""",
+    # The indexes hold no text: what goes is named by the form it came in.
+    """
+    INSERT INTO definition_text (definition_text, rowid, text)
+    SELECT 'delete', id, search_form(old) FROM touched WHERE new IS NOT old""",
+    "DELETE FROM definition WHERE id IN (SELECT id FROM touched WHERE new IS NULL)",
+    "CREATE TEMP TABLE bare AS SELECT DISTINCT entry_id AS id FROM touched"
+    " WHERE NOT EXISTS (SELECT 1 FROM definition d WHERE d.entry_id = touched.entry_id)",
+    """
+    INSERT INTO headword_text (headword_text, rowid, text)
+    SELECT 'delete', id, search_form(headword) FROM entry WHERE id IN (SELECT id FROM bare)""",
+    "DELETE FROM entry WHERE id IN (SELECT id FROM bare)",
+    "DELETE FROM touched WHERE new IS old OR new IS NULL",
+    """
+    UPDATE attestation SET text = (SELECT old FROM touched WHERE id = definition_id)
+    WHERE text IS NULL AND definition_id IN (SELECT id FROM touched)""",
+    "UPDATE definition SET text = (SELECT new FROM touched t WHERE t.id = definition.id) WHERE id IN"
+    " (SELECT id FROM touched)",
     """
     UPDATE attestation SET text = NULL WHERE definition_id IN (SELECT id FROM touched)
       AND text = (SELECT d.text FROM definition d WHERE d.id = definition_id)""",
+    "INSERT INTO definition_text (rowid, text) SELECT id, search_form(new) FROM touched",
+    "DROP TABLE bare",
     "DROP TABLE touched",
 )
 

@@ -16,10 +16,11 @@ from sqlalchemy import Connection
 from dictsent.errors import EmptyStoreError, LanguageError, StoreError
 from dictsent.languages import display_name
 from dictsent.records import Dictionary, Entry, Rejected, fold_space
-from dictsent.store import ingest, read, removal
+from dictsent.store import ingest, read, removal, search
 from dictsent.store.database import open_engine, reflect, reported
 from dictsent.store.ingest import Ingested, Origin
 from dictsent.store.read import DefinitionRow, EntryView, SourceRow
+from dictsent.store.search import Hit
 
 
 class _DryRunError(Exception):
@@ -98,8 +99,10 @@ class Store:
         if older is not None:
             removal.remember(connection, older.id)
             removal.delete_source(connection, older.id)
+        beyond = search.last_rows(connection)
         source = ingest.insert_source(connection, table, dictionary=replace(dictionary, name=name), origin=origin)
         counts = ingest.write_records(connection, records, source=source, on_reject=on_reject)
+        search.index_rows(connection, beyond)
         ingest.finish_source(connection, table, source=source, counts=counts)
         added, lost = removal.differences(connection, source) if older is not None else (0, 0)
         written = next(s for s in read.read_sources(connection, self._tables) if s.id == source)
@@ -130,10 +133,22 @@ class Store:
         with self._connect() as connection:
             return read.read_entries(connection, self._tables, headword=fold_space(headword), language=language)
 
-    def definitions(self, language: str, *, licences: Sequence[str] = ()) -> Iterator[DefinitionRow]:
-        """Stream a language's definitions in the order of their entries."""
+    def search(self, text: str, *, language: str = "", limit: int = 20) -> list[Hit]:
+        """Definitions by the words of their headwords or text, the best first (see dictsent.store.search)."""
         with self._connect() as connection:
-            yield from read.read_definitions(connection, self._tables, language=language, licences=licences)
+            return search.find_definitions(connection, text, language=language, limit=limit)
+
+    def definitions(
+        self, language: str, *, licences: Sequence[str] = (), prefer: Sequence[str] = ()
+    ) -> Iterator[DefinitionRow]:
+        """Stream a language's definitions in the order of their entries (see dictsent.store.read)."""
+        with self._connect() as connection:
+            yield from read.read_definitions(connection, language=language, licences=licences, prefer=prefer)
+
+    def spellings(self, language: str) -> Iterator[tuple[int, str]]:
+        """Stream (entry id, another spelling of its headword)."""
+        with self._connect() as connection:
+            yield from read.read_spellings(connection, language=language)
 
     def examples(self, language: str) -> dict[str, tuple[str, ...]]:
         """Example sentences by definition text."""
