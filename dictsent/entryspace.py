@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -32,6 +32,7 @@ class EntrySpace:
         own_rows: `(q, dim)`: for each of `queries`, its entry's row built without the queried definition.
         queries: held-out pairs whose entry has another definition.
         circular: held-out pairs left out because their entry has no other definition.
+        definitions: the distinct definitions of each row.
         note: what was done to the matrix ("ica: 166 iterations, factor 0.31").
     """
 
@@ -42,6 +43,7 @@ class EntrySpace:
     queries: tuple[Pair, ...]
     circular: int = 0
     note: str = ""
+    definitions: tuple[tuple[str, ...], ...] = ()
 
     def rows(self, entries: Sequence[int]) -> Tensor:
         """Row numbers of entry ids `(len(entries),)`."""
@@ -57,15 +59,7 @@ class EntrySpace:
             return self
         fitted = _fit_ica(self.matrix.numpy(), seed) if isotropy == "ica" else _fit_zca(self.matrix.numpy())
         matrix, own = fitted.apply(self.matrix.numpy()), fitted.apply(self.own_rows.numpy())
-        return EntrySpace(
-            names=self.names,
-            matrix=torch.from_numpy(matrix),
-            row_of=self.row_of,
-            own_rows=torch.from_numpy(own),
-            queries=self.queries,
-            circular=self.circular,
-            note=fitted.note,
-        )
+        return replace(self, matrix=torch.from_numpy(matrix), own_rows=torch.from_numpy(own), note=fitted.note)
 
     def nearest(self, vectors: Tensor, k: int) -> list[list[tuple[int, float]]]:
         """The k rows of the largest products with each vector `(q, dim)`, best first."""
@@ -106,7 +100,15 @@ def build(
         own_rows=(sums[own] - vectors[said]) / (counts[own] - 1),
         queries=tuple(queries),
         circular=len(held_out) - len(queries),
+        definitions=_definitions(members, list(texts), len(names)),
     )
+
+
+def _definitions(members: set[tuple[int, int]], texts: list[str], rows: int) -> tuple[tuple[str, ...], ...]:
+    found: list[list[str]] = [[] for _ in range(rows)]
+    for row, text in sorted(members):
+        found[row].append(texts[text])
+    return tuple(map(tuple, found))
 
 
 def _rows(pairs: Sequence[Pair], *, merge_synonyms: bool) -> tuple[dict[int, int], tuple[tuple[str, ...], ...]]:

@@ -172,8 +172,8 @@ def save_space(space: EntrySpace, folder: Path) -> None:
     with (folder / "entries.jsonl").open("w", encoding="utf-8") as file:
         header = {"circular": space.circular, "note": space.note, "queries": len(space.queries)}
         file.write(json.dumps(header) + "\n")
-        for names, entries in zip(space.names, ids, strict=True):
-            file.write(json.dumps([names, entries], ensure_ascii=False) + "\n")
+        for line in zip(space.names, ids, space.definitions, strict=True):
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")
         for query in space.queries:
             said = [query.entry, query.headword, query.definition, query.split]
             file.write(json.dumps(said, ensure_ascii=False) + "\n")
@@ -190,13 +190,14 @@ def load_space(folder: Path) -> EntrySpace | None:
         rows = [json.loads(next(file)) for _ in range(len(tensors["matrix"]))]
         queries = tuple(Pair(*json.loads(line)) for line in file)
     return EntrySpace(
-        names=tuple(tuple(names) for names, _ in rows),
+        names=tuple(tuple(names) for names, _, _ in rows),
         matrix=tensors["matrix"],
-        row_of={entry: row for row, (_, entries) in enumerate(rows) for entry in entries},
+        row_of={entry: row for row, (_, entries, _) in enumerate(rows) for entry in entries},
         own_rows=tensors["own_rows"],
         queries=queries,
         circular=header["circular"],
         note=header["note"],
+        definitions=tuple(tuple(texts) for _, _, texts in rows),
     )
 
 

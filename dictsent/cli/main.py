@@ -28,6 +28,7 @@ _COMMANDS = {
     "remove": "look",
     "train": "train",
     "encode": "train",
+    "lookup": "lookup",
     "eval": "measures",
     "compare": "comparison",
     "report": "comparison",
