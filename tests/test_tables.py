@@ -164,6 +164,16 @@ def test_oxford_rows_in_several_forms_are_refused(tmp_path: Path) -> None:
         list(Oxford().read(str(tmp_path / "README")))
 
 
+def test_a_table_of_three_columns_is_not_taken_for_oxford(tmp_path: Path) -> None:
+    file = tmp_path / "words.tsv"
+    file.write_text("run\tto run quickly\tverb\njump\tto jump up\tverb\n", encoding="utf-8")
+    assert not Oxford().matches(file)
+    file.write_text("run\thow to run\tto run fast\njump\tjump up\tto jump high\n", encoding="utf-8")
+    assert not Oxford().matches(file)
+    file.write_text("run\the ran off; he runs\tgo fast\njump\tjump up\tleave the ground\n", encoding="utf-8")
+    assert Oxford().matches(file)
+
+
 @pytest.mark.data
 def test_definition_modelling_data_is_whole(data_folder: Path) -> None:
     folder = data_folder / "dict" / "msml"

@@ -161,6 +161,15 @@ def test_lmf_in_every_wrapping_reads_alike(tmp_path: Path) -> None:
         assert entries(file) == expected
 
 
+def test_an_archive_cannot_write_elsewhere(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        archive.add(LMF, "package/small.xml")
+        archive.add(LMF, "../outside.xml")
+    assert WordNet().matches(tmp_path / "a.tar")
+    with pytest.raises(SourceError, match="reaches out of its folder"):
+        entries(tmp_path / "a.tar")
+
+
 def test_lexicon_is_chosen_by_language() -> None:
     adapter = WordNet(WordNet.Options(language="ja"))
     assert [r.headword for r in adapter.read(str(LMF)) if isinstance(r, Entry)] == ["例え"]

@@ -14,9 +14,10 @@ from typing import BinaryIO
 
 from dictsent.adapter import Adapter, Options, option
 from dictsent.errors import SourceError
+from dictsent.languages import find_language
 from dictsent.records import Definition, Dictionary, Entry, Rejected
 from dictsent_adapters.article import parse_article
-from dictsent_adapters.streams import LINE_LIMIT, beginning, open_seekable
+from dictsent_adapters.streams import LINE_LIMIT, beginning, known_encoding, open_seekable
 from dictsent_adapters.tags import tag_of_code, tag_of_name
 
 _DIGITS = {c: n for n, c in enumerate(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")}
@@ -82,11 +83,13 @@ class Dictd(Adapter):
         language = self.options.language or language
         if not language:
             raise SourceError("nothing tells the language", where=source, hint="give --lang")
-        target = self.options.definition_language or target or language
+        given = self.options.definition_language
+        target = find_language(given) if given else target or language
         self.reading.total = path.stat().st_size
         with open_seekable(_text_file(path)) as text, path.open("rb") as index:
-            encoding = self.options.encoding or _encoding(text)
-            if encoding not in ("utf-8", self.options.encoding):
+            given = self.options.encoding
+            encoding = known_encoding(given) if given else _encoding(text)
+            if encoding != "utf-8" and not given:
                 self.reading.notes.append(f"not UTF-8: read as {encoding.upper()}")
             number = 0
             while line := index.readline(LINE_LIMIT):

@@ -151,41 +151,45 @@ def _read_line(line: re.Match[str], place: str) -> Entry | Rejected:
     forms = [_FORM_TAG.sub("", form) for text in line.group("forms", "readings") if text for form in text.split(";")]
     forms = list(dict.fromkeys(form for form in forms if form))
     senses: list[tuple[list[str], str, list[str]]] = []
-    part = ""
     for gloss in line["glosses"].split("/"):
         if gloss in ("", "(P)") or gloss.startswith("EntL"):
             continue
-        text, labels, new = gloss.strip(), list[str](), not senses
-        while tag := _TAGS.match(text):
-            tags = (tag["tags"] or "").split(",")
-            if tag["field"]:
-                labels.append(tag["field"])
-            elif _NUMBER.fullmatch(tag["tags"]):
-                new = True
-            elif all(_PARTS.fullmatch(t.strip()) for t in tags):
-                part, new = tag["tags"], True
-            elif len(tag["tags"]) <= 8 and tag["tags"].isascii() and " " not in tag["tags"]:
-                labels.append(tag["tags"])
-            else:
-                break
-            text = text[tag.end() :]
-        if not text:
-            continue
-        if new:
-            senses.append(([], part, []))
-        senses[-1][0].append(text)
-        senses[-1][2].extend(labels)
+        text, part, labels, numbered = _split_tags(gloss.strip())
+        if text and (part or numbered or not senses):
+            senses.append(([], part or (senses[-1][1] if senses else ""), []))
+        if text:
+            senses[-1][0].append(text)
+            senses[-1][2].extend(labels)
     definitions = tuple(
         Definition(
             text="; ".join(texts),
             language="en",
             part_of_speech=part,
-            sense=str(n),
+            sense=str(number),
             labels=tuple(labels),
             translation=True,
         )
-        for n, (texts, part, labels) in enumerate(senses, start=1)
+        for number, (texts, part, labels) in enumerate(senses, start=1)
     )
     if not definitions or not forms:
         return Rejected("no gloss", place, line[0][:200])
     return Entry(headword=forms[0], language="ja", definitions=definitions, spellings=tuple(forms[1:]), place=place)
+
+
+def _split_tags(text: str) -> tuple[str, str, list[str], bool]:
+    """A gloss's text, part of speech, labels, and whether a sense number stood in front of it."""
+    part, numbered, labels = "", False, list[str]()
+    while match := _TAGS.match(text):
+        tag = match["tags"] or ""
+        if match["field"]:
+            labels.append(match["field"])
+        elif _NUMBER.fullmatch(tag):
+            numbered = True
+        elif all(_PARTS.fullmatch(one.strip()) for one in tag.split(",")):
+            part = tag
+        elif len(tag) <= 8 and tag.isascii() and " " not in tag:
+            labels.append(tag)
+        else:
+            break
+        text = text[match.end() :]
+    return text, part, labels, numbered

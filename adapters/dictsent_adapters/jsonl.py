@@ -24,6 +24,7 @@ from typing import Any
 
 from dictsent.adapter import Adapter, Options, option
 from dictsent.errors import SourceError
+from dictsent.languages import find_language
 from dictsent.records import Definition, Dictionary, Entry, Example, Rejected
 from dictsent_adapters.streams import Line, read_lines, sample_lines, text_encoding
 from dictsent_adapters.table import EARLY, check_spoilt
@@ -126,11 +127,12 @@ class Jsonl(Adapter):
         language = self.options.language or next(_walk(found, "language"), "")
         if not headword or not texts or not language:
             raise _BadRecord("no headword" if not headword else "no definition" if not texts else "no language")
+        given = self.options.definition_language
         examples = tuple(Example(text) for text in _walk(found, self.options.example))
         definitions = tuple(
             Definition(
                 text=text,
-                language=self.options.definition_language or language,
+                language=find_language(given) if given else language,
                 part_of_speech=next(_walk(found, self.options.part_of_speech), "").lower(),
                 examples=examples,
             )

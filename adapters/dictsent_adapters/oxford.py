@@ -102,11 +102,17 @@ def _form(lines: Sequence[str]) -> _Form | None:
         return _read_numbered
     if any(MORE in line for line in lines) and _most(len(cells) == 2 for cells in rows):
         return _read_published
-    if _most(len(cells) == 3 for cells in rows) and _most(
-        _shown(cells[0], cells[1]) for cells in rows if len(cells) > 1
-    ):
+    triples = [cells for cells in rows if len(cells) == 3]
+    if 5 * len(triples) >= 4 * len(rows) and _is_exemplified(triples):
         return _read_exemplified
     return None
+
+
+def _is_exemplified(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the second cells use the words and the third ones, texts too, mostly do not: else a table of its own."""
+    defined = sum(_shown(word, text) for word, _, text in rows)
+    spoken = sum(" " in text.strip() for *_, text in rows)
+    return _most(_shown(word, example) for word, example, _ in rows) and 2 * defined <= len(rows) <= 2 * spoken
 
 
 def _most(tests: Iterator[bool]) -> bool:

@@ -14,6 +14,7 @@ from typing import BinaryIO
 
 from dictsent.adapter import Adapter, Options, option
 from dictsent.errors import SourceError
+from dictsent.languages import find_language
 from dictsent.records import Definition, Dictionary, Entry, Rejected
 from dictsent_adapters.article import Sense, parse_article
 from dictsent_adapters.markup import has_markup, markup_to_text
@@ -86,15 +87,17 @@ class StarDict(Adapter):
             for number, record in enumerate(_read_index(index, wide)):
                 yield self._read_record(record, text, told.get("sametypesequence", ""), synonyms.get(number, ()))
         self.reading.done = self.reading.total
-        self._check_counts(told, number + 1)
+        self._check_counts(told, number + 1, index)
 
     def files(self, path: Path) -> list[Path]:
         """The .ifo and the files beside it."""
         parts = [_find(path, suffix) for suffix in (".idx", ".dict", ".syn")]
         return [path, *(part for part in parts if part)]
 
-    def _check_counts(self, told: dict[str, str], number: int) -> None:
-        said = told.get("wordcount", "")
+    def _check_counts(self, told: dict[str, str], number: int, index: Path) -> None:
+        said, size = told.get("wordcount", ""), told.get("idxfilesize", "")
+        if size.isdecimal() and index.suffix == ".idx" and int(size) != index.stat().st_size:
+            self.reading.notes.append(f"the .ifo speaks of an .idx of {size} bytes, it has {index.stat().st_size}")
         if said.isdecimal() and int(said) != number:
             self.reading.notes.append(f"the .ifo speaks of {said} words, the .idx holds {number}")
 
@@ -114,7 +117,8 @@ class StarDict(Adapter):
             return Rejected("malformed article", place, content[:200].decode("utf-8", "replace"))
         if not senses:
             return Rejected("no text", place)
-        target = self.options.definition_language or self.options.language
+        given = self.options.definition_language
+        target = find_language(given) if given else self.options.language
         definitions = tuple(
             Definition(
                 text=sense.text,

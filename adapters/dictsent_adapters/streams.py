@@ -177,16 +177,20 @@ def text_encoding(path: Path, given: str = "") -> str:
         SourceError: no encoding of the given name, or the beginning is neither UTF-8 nor UTF-16 or 32.
     """
     if given:
-        try:
-            codecs.lookup(given)
-        except LookupError:
-            hint = "try utf-8, utf-16, latin-1, cp1252, cp1251, euc-jp, gb18030"
-            raise SourceError(f"{given!r} is no encoding", where="--encoding", hint=hint) from None
-        return "utf-8-sig" if codecs.lookup(given).name == "utf-8" else given
+        return "utf-8-sig" if (name := known_encoding(given)) == "utf-8" else name
     start = beginning(path)
     if found := detect_encoding(start):
         return found
     raise SourceError("neither UTF-8 nor UTF-16", where=str(path), hint="give --encoding, such as latin-1 or cp1251")
+
+
+def known_encoding(name: str) -> str:
+    """Python's name of an encoding. Raises SourceError where there is none of that name."""
+    try:
+        return codecs.lookup(name).name
+    except LookupError:
+        hint = "try utf-8, utf-16, latin-1, cp1252, cp1251, euc-jp, gb18030"
+        raise SourceError(f"{name!r} is no encoding", where="--encoding", hint=hint) from None
 
 
 def sample_lines(path: Path, encoding: str = "", size: int = 1 << 15) -> list[str]:

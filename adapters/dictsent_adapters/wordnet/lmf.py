@@ -146,8 +146,7 @@ def _plain_files(path: Path) -> Iterator[list[Path]]:
     """The XML files at a path: itself, or what it unpacks to, which is gone afterwards."""
     with damage_as_source_error(path), TemporaryDirectory(prefix="dictsent-") as folder:
         if beginning(path, 512)[257:262] == b"ustar":
-            with tarfile.open(path) as archive:
-                archive.extractall(folder, filter="data")
+            _unpack(path, folder)
             yield sorted(f for f in Path(folder).rglob("*.xml") if _ROOT.search(beginning(f, 8192)))
         elif not is_compressed(path):
             yield [path]
@@ -156,6 +155,15 @@ def _plain_files(path: Path) -> Iterator[list[Path]]:
             with open_plain(path) as packed, plain.open("wb") as unpacked:
                 shutil.copyfileobj(packed, unpacked, _BLOCK)
             yield [plain]
+
+
+def _unpack(path: Path, folder: str) -> None:
+    """Unpack a tar archive; no member may leave the folder, be a device or a link out of it."""
+    try:
+        with tarfile.open(path) as archive:
+            archive.extractall(folder, filter="data")
+    except tarfile.FilterError as error:
+        raise SourceError(f"an archive that reaches out of its folder: {error}", where=str(path)) from error
 
 
 def _lexicon_tags(file: Path) -> Iterator[dict[str, str]]:
