@@ -5,13 +5,16 @@ Before: dictsent.pairs and an encoder's `embed`. After: dictsent.objective train
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from dictsent.errors import TrainingError
@@ -123,6 +126,45 @@ def _rows(pairs: Sequence[Pair], *, merge_synonyms: bool) -> tuple[dict[int, int
         groups.setdefault(frozenset(definitions[entry]) if merge_synonyms else entry, []).append(entry)
     row_of = {entry: row for row, group in enumerate(groups.values()) for entry in group}
     return row_of, tuple(tuple(headwords[e] for e in group) for group in groups.values())
+
+
+def save_space(space: EntrySpace, folder: Path) -> None:
+    """Write entries.safetensors and entries.jsonl."""
+    tensors = {"matrix": space.matrix.contiguous(), "own_rows": space.own_rows.contiguous()}
+    save_file(tensors, folder / "entries.safetensors")
+    ids: list[list[int]] = [[] for _ in space.names]
+    for entry, row in space.row_of.items():
+        ids[row].append(entry)
+    with (folder / "entries.jsonl").open("w", encoding="utf-8") as file:
+        header = {"circular": space.circular, "note": space.note, "queries": len(space.queries)}
+        file.write(json.dumps(header) + "\n")
+        for line in zip(space.names, ids, space.definitions, strict=True):
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+        for query in space.queries:
+            said = [query.entry, query.headword, query.definition, query.split]
+            file.write(json.dumps(said, ensure_ascii=False) + "\n")
+
+
+def load_space(folder: Path) -> EntrySpace | None:
+    """The entry space that `save_space` wrote; None where there is none."""
+    path = folder / "entries.jsonl"
+    if not path.is_file():
+        return None
+    tensors = load_file(folder / "entries.safetensors")
+    with path.open(encoding="utf-8") as file:
+        header = json.loads(next(file))
+        rows = [json.loads(next(file)) for _ in range(len(tensors["matrix"]))]
+        queries = tuple(Pair(*json.loads(line)) for line in file)
+    return EntrySpace(
+        names=tuple(tuple(names) for names, _, _ in rows),
+        matrix=tensors["matrix"],
+        row_of={entry: row for row, (_, entries, _) in enumerate(rows) for entry in entries},
+        own_rows=tensors["own_rows"],
+        queries=queries,
+        circular=header["circular"],
+        note=header["note"],
+        definitions=tuple(tuple(texts) for _, _, texts in rows),
+    )
 
 
 @dataclass(frozen=True, slots=True)

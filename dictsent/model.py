@@ -6,10 +6,7 @@ Before: dictsent.train. After: dictsent.tasks score it, lookup ranks with it.
 from __future__ import annotations
 
 import json
-import os
-import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -22,10 +19,10 @@ from torch import Tensor
 
 from dictsent.card import model_card
 from dictsent.encoder import Encoder, quiet
-from dictsent.entryspace import EntrySpace
-from dictsent.errors import EncoderError, TrainingError
+from dictsent.entryspace import EntrySpace, load_space, save_space
+from dictsent.errors import EncoderError
+from dictsent.folders import appearing
 from dictsent.heads import Pooler
-from dictsent.records import Pair
 from dictsent.train import Trained
 
 OWN = "dictsent"
@@ -123,26 +120,6 @@ def save(trained: Trained, folder: Path, *, record: dict[str, Any], card: str) -
         (partial / "README.md").write_text(card, encoding="utf-8")
 
 
-@contextmanager
-def appearing(folder: Path) -> Iterator[Path]:
-    """A folder to write into that takes its name only when all is written; on an error nothing stays."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise TrainingError(
-            "the output folder is in use", where=str(folder), hint="name another with --out, or remove it"
-        )
-    partial = folder.with_name(f".{folder.name}.partial-{os.getpid()}")
-    try:
-        partial.mkdir(parents=True)
-        yield partial
-        if folder.exists():
-            folder.rmdir()
-        partial.rename(folder)
-    except OSError as error:
-        raise TrainingError(f"cannot be written: {error.strerror or error}", where=str(folder)) from error
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-
-
 def read_record(folder: Path) -> dict[str, Any]:
     """The record of a model folder, empty where there is none. Raises EncoderError where it is damaged."""
     path = folder / RECORD
@@ -160,45 +137,6 @@ def write_json(path: Path, value: object) -> None:
     partial = path.with_name(f".{path.name}.partial")
     partial.write_text(json.dumps(value, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
     partial.replace(path)
-
-
-def save_space(space: EntrySpace, folder: Path) -> None:
-    """Write entries.safetensors and entries.jsonl."""
-    tensors = {"matrix": space.matrix.contiguous(), "own_rows": space.own_rows.contiguous()}
-    save_file(tensors, folder / "entries.safetensors")
-    ids: list[list[int]] = [[] for _ in space.names]
-    for entry, row in space.row_of.items():
-        ids[row].append(entry)
-    with (folder / "entries.jsonl").open("w", encoding="utf-8") as file:
-        header = {"circular": space.circular, "note": space.note, "queries": len(space.queries)}
-        file.write(json.dumps(header) + "\n")
-        for line in zip(space.names, ids, space.definitions, strict=True):
-            file.write(json.dumps(line, ensure_ascii=False) + "\n")
-        for query in space.queries:
-            said = [query.entry, query.headword, query.definition, query.split]
-            file.write(json.dumps(said, ensure_ascii=False) + "\n")
-
-
-def load_space(folder: Path) -> EntrySpace | None:
-    """The entry space that `save_space` wrote; None where there is none."""
-    path = folder / "entries.jsonl"
-    if not path.is_file():
-        return None
-    tensors = load_file(folder / "entries.safetensors")
-    with path.open(encoding="utf-8") as file:
-        header = json.loads(next(file))
-        rows = [json.loads(next(file)) for _ in range(len(tensors["matrix"]))]
-        queries = tuple(Pair(*json.loads(line)) for line in file)
-    return EntrySpace(
-        names=tuple(tuple(names) for names, _, _ in rows),
-        matrix=tensors["matrix"],
-        row_of={entry: row for row, (_, entries, _) in enumerate(rows) for entry in entries},
-        own_rows=tensors["own_rows"],
-        queries=queries,
-        circular=header["circular"],
-        note=header["note"],
-        definitions=tuple(tuple(texts) for _, _, texts in rows),
-    )
 
 
 def _save_sentence_transformer(encoder: Encoder, folder: Path) -> None:

@@ -7,22 +7,37 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from dictsent.checkpoints import PLAN
 from dictsent.errors import TrainingError
 from dictsent.model import RECORD, read_record
 
+_WORK = ".work"
+
 
 def next_folder(runs: Path, *, language: str, method: str) -> Path:
-    """runs/<lang>-<method>-<n> with the first free n."""
+    """runs/<lang>-<method>-<n> with the first n that no run, finished or not, has taken."""
     stem = f"{language}-{method}"
-    taken = (
-        {p.name.removeprefix(".").partition(".partial")[0] for p in runs.glob("*") if p.is_dir()}
-        if runs.is_dir()
-        else set()
-    )
+    taken = {_run_name(path) for path in runs.iterdir()} if runs.is_dir() else set()
     number = 1
     while f"{stem}-{number}" in taken:
         number += 1
     return runs / f"{stem}-{number}"
+
+
+def _run_name(path: Path) -> str:
+    """The run a folder belongs to: en-defsent-1, .en-defsent-1.work, .en-defsent-1.partial-4711."""
+    return path.name.removeprefix(".").partition(".")[0]
+
+
+def work_folder(folder: Path) -> Path:
+    """Where the unfinished work of the run at `folder` is kept."""
+    return folder.with_name(f".{folder.name}{_WORK}")
+
+
+def unfinished(runs: Path) -> list[Path]:
+    """The model folders that unfinished runs would have, oldest first."""
+    works = sorted(runs.glob(f".*{_WORK}/{PLAN}"), key=lambda path: path.stat().st_mtime)
+    return [runs / path.parent.name.removeprefix(".").removesuffix(_WORK) for path in works]
 
 
 def finished(runs: Path) -> list[Path]:

@@ -10,7 +10,8 @@ import math
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -19,9 +20,11 @@ from torch.utils.data import Dataset
 from transformers import Trainer, TrainerCallback, TrainingArguments, set_seed
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
+from dictsent.checkpoints import COMPLETE, Checkpoints, Stop, TrainingStopped
 from dictsent.encoder import Encoder, base_of, micro_batches
-from dictsent.entryspace import EntrySpace, build
+from dictsent.entryspace import EntrySpace, build, load_space, save_space
 from dictsent.errors import PairsError, TrainingError
+from dictsent.folders import appearing
 from dictsent.heads import Pooler, make_pooler
 from dictsent.objective import EntryLoss, HeadLoss, Objective
 from dictsent.pairs import MINIMUM, Pairs
@@ -66,45 +69,40 @@ class Trained:
     coverage: dict[str, int] = field(default_factory=dict)
 
 
-Progress = Callable[[int, int, float], None]
-Scorer = Callable[[Trained], float | None]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hooks:
+    """How a training speaks with its caller.
 
-
-def train(
-    start: Encoder,
-    pairs: Pairs,
-    settings: TrainSettings,
-    *,
-    progress: Progress = lambda *_: None,
-    scorer: Scorer = lambda _: None,
-    on_step: Callable[[Trained], None] = lambda _: None,
-) -> Trained:
-    """Train from `start`, which is left as it was.
-
-    Args:
+    Attributes:
         progress: told (update, updates in all steps together, loss).
         scorer: the dev criterion, handed in because evaluation lies above training; its value is logged.
         on_step: given the result of each PST step.
+        stop: asked after each update; a training that is stopped saves what there is first.
+        checkpoints: where unfinished work is kept; None keeps nothing. What lies there already is not done again.
+        minutes: between two checkpoints of one step.
+    """
+
+    progress: Callable[[int, int, float], None] = lambda *_: None
+    scorer: Callable[[Trained], float | None] = lambda _: None
+    on_step: Callable[[Trained], None] = lambda _: None
+    stop: Stop = field(default_factory=Stop)
+    checkpoints: Checkpoints | None = None
+    minutes: float = 10.0
+
+
+def train(start: Encoder, pairs: Pairs, settings: TrainSettings, hooks: Hooks | None = None) -> Trained:
+    """Train from `start`, which is left as it was.
 
     Raises:
         HeadError: DefSent without a masked-LM head. PairsError: too little to train on. TrainingError: a loss that is
-            not finite.
+            not finite. TrainingStopped: asked to stop; the checkpoints hold all there was.
     """
     pairs.require_training()
-    if settings.method == "defsent":
-        return _train_defsent(start, pairs, settings, progress=progress, scorer=scorer, on_step=on_step)
-    return _train_defsent_plus(start, pairs, settings, progress=progress, scorer=scorer, on_step=on_step)
+    method = _train_defsent if settings.method == "defsent" else _train_defsent_plus
+    return method(start, pairs, settings, hooks or Hooks())
 
 
-def _train_defsent(
-    start: Encoder,
-    pairs: Pairs,
-    settings: TrainSettings,
-    *,
-    progress: Progress,
-    scorer: Scorer,
-    on_step: Callable[[Trained], None],
-) -> Trained:
+def _train_defsent(start: Encoder, pairs: Pairs, settings: TrainSettings, hooks: Hooks) -> Trained:
     start.head()
     targets = single_tokens(start.tokenizer, (p.headword for p in pairs.train))
     usable = [p for p in pairs.train if p.headword in targets]
@@ -114,71 +112,98 @@ def _train_defsent(
             where=start.name,
             hint="use --method defsent-plus, which takes every headword",
         )
-    encoder = fresh_copy(start, settings.pooling)
-    loss = HeadLoss(encoder.head())
-    labels = [targets[p.headword] for p in usable]
-    log = _fit(encoder, loss, usable, labels, settings=settings, step=1, progress=progress)
     coverage = {
         "definitions": len(usable),
         "of_definitions": len(pairs.train),
         "headwords": len(targets),
         "of_headwords": len({p.headword for p in pairs.train}),
     }
+    encoder = fresh_copy(start, settings.pooling)
     trained = Trained(encoder=encoder, method="defsent", coverage=coverage)
-    _log(trained, StepLog(**log, entries=len(targets), pooler="", matrix="masked-LM head"), scorer)
-    on_step(trained)
+    if _restored(trained, 1, hooks):
+        return trained
+    labels = [targets[p.headword] for p in usable]
+    log = _fit(encoder, HeadLoss(encoder.head()), usable, labels, settings=settings, step=1, hooks=hooks)
+    _finish(trained, StepLog(**log, entries=len(targets), pooler="", matrix="masked-LM head"), hooks)
     return trained
 
 
-def _train_defsent_plus(
-    start: Encoder,
-    pairs: Pairs,
-    settings: TrainSettings,
-    *,
-    progress: Progress,
-    scorer: Scorer,
-    on_step: Callable[[Trained], None],
-) -> Trained:
+def _train_defsent_plus(start: Encoder, pairs: Pairs, settings: TrainSettings, hooks: Hooks) -> Trained:
     set_seed(settings.seed)
-    first_pooler, taken = make_pooler(
-        settings.pooler, dim=start.dim, masked_lm=start.masked_lm, native=start.native_pooler
-    )
-    builder, logs = start, tuple[StepLog, ...]()
-    trained: Trained | None = None
+    pooler, taken = make_pooler(settings.pooler, dim=start.dim, masked_lm=start.masked_lm, native=start.native_pooler)
+    builder = start
+    logs: tuple[StepLog, ...] = ()
     for step in range(1, settings.pst + 1):
-        space = _build_space(builder, pairs, settings, step)
-        train_rows, labels = _training_rows(space, pairs.train)
-        encoder = fresh_copy(start, settings.pooling)
-        pooler = copy.deepcopy(first_pooler)
-        loss = EntryLoss(pooler, space.matrix[train_rows])
-        log = _fit(encoder, loss, pairs.train, labels, settings=settings, step=step, progress=progress)
-        trained = Trained(encoder=encoder, method="defsent-plus", pooler=pooler.eval(), space=space, log=logs)
-        note = space.note or "plain"
-        _log(trained, StepLog(**log, entries=len(train_rows), pooler=taken, matrix=note), scorer)
-        on_step(trained)
-        builder, logs = encoder, trained.log
-    assert trained is not None
+        trained = Trained(
+            encoder=fresh_copy(start, settings.pooling), method="defsent-plus", pooler=copy.deepcopy(pooler), log=logs
+        )
+        restored = _restored(trained, step, hooks)
+        if not restored or step == settings.pst:
+            trained.space = _space_of_step(builder, pairs, settings, step, hooks)
+        if not restored:
+            _train_step(trained, pairs, settings, step, taken, hooks)
+        builder, logs = trained.encoder, trained.log
     return trained
 
 
-def _log(trained: Trained, log: StepLog, scorer: Scorer) -> None:
-    dev = scorer(trained)
-    trained.log = (*trained.log, StepLog(**{**asdict(log), "dev": dev}))
+def _train_step(
+    trained: Trained, pairs: Pairs, settings: TrainSettings, step: int, pooler_kind: str, hooks: Hooks
+) -> None:
+    """One PST step: the original encoder's fresh copy against the matrix of the step before."""
+    assert trained.space is not None
+    assert trained.pooler is not None
+    rows, labels = _training_rows(trained.space, pairs.train)
+    loss = EntryLoss(trained.pooler, trained.space.matrix[rows])
+    log = _fit(trained.encoder, loss, pairs.train, labels, settings=settings, step=step, hooks=hooks)
+    trained.pooler.eval()
+    note = trained.space.note or "plain"
+    _finish(trained, StepLog(**log, entries=len(rows), pooler=pooler_kind, matrix=note), hooks)
 
 
-def _build_space(builder: Encoder, pairs: Pairs, settings: TrainSettings, step: int) -> EntrySpace:
+def _finish(trained: Trained, log: StepLog, hooks: Hooks) -> None:
+    """Score and keep a finished step."""
+    log = replace(log, dev=hooks.scorer(trained))
+    trained.log = (*trained.log, log)
+    if hooks.checkpoints is not None:
+        pooler = trained.pooler.state_dict() if trained.pooler is not None else {}
+        weights = trained.encoder.backbone.state_dict()
+        hooks.checkpoints.save_step(log.step, weights=weights, pooler=pooler, log=log.as_dict())
+    hooks.on_step(trained)
+
+
+def _restored(trained: Trained, step: int, hooks: Hooks) -> bool:
+    """Take over a step that was finished before the training was interrupted."""
+    if hooks.checkpoints is None or not hooks.checkpoints.has_step(step):
+        return False
+    weights, pooler, log = hooks.checkpoints.load_step(step)
+    trained.encoder.backbone.load_state_dict(weights)
+    trained.encoder.backbone.eval()
+    if trained.pooler is not None:
+        trained.pooler.load_state_dict(pooler)
+        trained.pooler.eval()
+    trained.log = (*trained.log, StepLog(**log))
+    return True
+
+
+def _space_of_step(builder: Encoder, pairs: Pairs, settings: TrainSettings, step: int, hooks: Hooks) -> EntrySpace:
+    """The step's entry space, built by the encoder of the step before, or kept from before an interruption."""
+    folder = hooks.checkpoints.space_folder(step) if hooks.checkpoints is not None else None
+    kept = load_space(folder) if folder is not None else None
+    if kept is not None:
+        return kept
     pooling = builder.pooling
     builder.pooling = ENTRY_POOLING[settings.entries]
     try:
-        space = build(
-            pairs.all(),
-            embed=builder.embed,
-            held_out=pairs.dev + pairs.test,
-            merge_synonyms=settings.merge_synonyms,
-        )
+        held_out, merge = pairs.dev + pairs.test, settings.merge_synonyms
+        space = build(pairs.all(), embed=builder.embed, held_out=held_out, merge_synonyms=merge)
     finally:
         builder.pooling = pooling
-    return space.transformed(settings.isotropy) if step == settings.pst else space
+    if step == settings.pst:
+        space = space.transformed(settings.isotropy)
+    if folder is not None:
+        with appearing(folder) as partial:
+            save_space(space, partial)
+    return space
 
 
 def _training_rows(space: EntrySpace, train: Sequence[Pair]) -> tuple[Tensor, list[int]]:
@@ -216,11 +241,12 @@ class _Rows(Dataset[tuple[list[int], int]]):
 
 
 class _Watch(TrainerCallback):
-    """Hands progress to the caller and stops at a loss that is not finite."""
+    """Between updates: progress, checkpoints by the clock, a wish to stop, a loss that is not finite."""
 
-    def __init__(self, progress: Progress, *, done: int, total: int) -> None:
-        self.progress, self.done, self.total = progress, done, total
-        self.losses: list[float] = []
+    def __init__(self, hooks: Hooks, *, done: int, total: int) -> None:
+        self.hooks, self.done, self.total = hooks, done, total
+        self.saved = time.monotonic()
+        self.stopped = False
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
         if logs is None or "loss" not in logs:
@@ -230,8 +256,19 @@ class _Watch(TrainerCallback):
             raise TrainingError(
                 f"the loss is not finite at update {state.global_step}", hint="lower --learning-rate or the entry scale"
             )
-        self.losses.append(loss)
-        self.progress(self.done + state.global_step, self.total, loss)
+        self.hooks.progress(self.done + state.global_step, self.total, loss)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self.stopped = self.hooks.stop.requested
+        control.should_training_stop |= self.stopped
+        if self.hooks.checkpoints is not None:
+            due = time.monotonic() - self.saved >= 60 * self.hooks.minutes
+            control.should_save |= due or self.stopped
+
+    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self.saved = time.monotonic()
+        # Written last, so that a checkpoint that was cut off is known.
+        (Path(args.output_dir) / f"checkpoint-{state.global_step}" / COMPLETE).touch()
 
 
 def _fit(
@@ -242,7 +279,7 @@ def _fit(
     *,
     settings: TrainSettings,
     step: int,
-    progress: Progress,
+    hooks: Hooks,
 ) -> dict[str, Any]:
     """One stage of updates in place. Returns StepLog's fields about it."""
     started = time.monotonic()
@@ -250,28 +287,43 @@ def _fit(
     objective = Objective(encoder, loss)
     rows = _Rows(encoder.tokenise([p.definition for p in pairs]), labels)
     updates = math.ceil(len(rows) / settings.batch_size) * settings.epochs
-    watch = _Watch(progress, done=(step - 1) * updates, total=settings.pst * updates)
-    with tempfile.TemporaryDirectory() as folder:
+    watch = _Watch(hooks, done=(step - 1) * updates, total=settings.pst * updates)
+    with tempfile.TemporaryDirectory() as temporary:
+        kept = hooks.checkpoints
         trainer = Trainer(
             model=objective,
-            args=_arguments(settings, step=step, updates=updates, folder=folder),
+            args=_arguments(
+                settings, step=step, updates=updates, folder=str(kept.updates(step)) if kept else temporary
+            ),
             train_dataset=rows,
             data_collator=_Collator(encoder),
             callbacks=[watch],
         )
         trainer.remove_callback(PrinterCallback)
         trainer.remove_callback(ProgressCallback)
-        trainer.train()
+        losses = _run(trainer, watch, resume=kept.newest_update(step) if kept else None)
     objective.eval()
     return {
         "step": step,
         "learning_rate": settings.rate(step),
         "definitions": len(rows),
         "updates": updates,
-        "loss_first": watch.losses[0],
-        "loss_last": watch.losses[-1],
+        "loss_first": losses[0],
+        "loss_last": losses[-1],
         "seconds": round(time.monotonic() - started, 1),
     }
+
+
+def _run(trainer: Trainer, watch: _Watch, *, resume: Path | None) -> list[float]:
+    """The updates, from the beginning or a checkpoint. Returns the logged losses. Raises TrainingStopped."""
+    watch.hooks.stop.armed = True
+    try:
+        trainer.train(resume_from_checkpoint=str(resume) if resume is not None else None)
+    finally:
+        watch.hooks.stop.armed = False
+    if watch.stopped:
+        raise TrainingStopped(f"stopped after update {watch.done + trainer.state.global_step} of {watch.total}")
+    return [row["loss"] for row in trainer.state.log_history if "loss" in row]
 
 
 def _set_trainable(encoder: Encoder, loss: HeadLoss | EntryLoss, settings: TrainSettings) -> None:
@@ -300,6 +352,7 @@ def _arguments(settings: TrainSettings, *, step: int, updates: int, folder: str)
         seed=settings.seed + step - 1,
         data_seed=settings.seed + step - 1,
         save_strategy="no",
+        save_total_limit=2,
         logging_steps=max(1, min(20, updates // 50)),
         logging_first_step=True,
         logging_nan_inf_filter=False,

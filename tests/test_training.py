@@ -19,12 +19,13 @@ from dictsent.encoder import Encoder
 from dictsent.entryspace import build
 from dictsent.errors import HeadError, PairsError, TrainingError
 from dictsent.heads import make_pooler
-from dictsent.model import Model, appearing
+from dictsent.folders import appearing
+from dictsent.model import Model
 from dictsent.objective import EntryLoss, HeadLoss, Objective, frozen_cross_entropy
 from dictsent.pairs import Pairs
 from dictsent.records import Pair
 from dictsent.settings import TrainSettings, defaults
-from dictsent.train import _Collator, fresh_copy, train
+from dictsent.train import Hooks, _Collator, fresh_copy, train
 
 MEANINGS = [
     ("cat", "a small animal that purrs"),
@@ -213,7 +214,7 @@ def test_pst_restarts_from_the_original_encoder(tiny_bert: Path, monkeypatch: py
     import dictsent.train as module
 
     starts, builders = [], []
-    plain_fit, plain_space = module._fit, module._build_space
+    plain_fit, plain_space = module._fit, module._space_of_step
 
     def fit(encoder: Encoder, *rest: object, **more: object) -> object:
         starts.append(copy.deepcopy(encoder.backbone.state_dict()))
@@ -224,10 +225,10 @@ def test_pst_restarts_from_the_original_encoder(tiny_bert: Path, monkeypatch: py
         return plain_space(builder, *rest)
 
     monkeypatch.setattr(module, "_fit", fit)
-    monkeypatch.setattr(module, "_build_space", space)
+    monkeypatch.setattr(module, "_space_of_step", space)
     steps = []
     start = Encoder.load(tiny_bert)
-    train(start, MANY, settings_for("defsent-plus", pst=3, isotropy="zca"), on_step=lambda t: steps.append(t))
+    train(start, MANY, settings_for("defsent-plus", pst=3, isotropy="zca"), Hooks(on_step=steps.append))
     assert all(torch.equal(starts[0][name], s[name]) for s in starts for name in s)
     assert builders[0] is start
     assert builders[1] is steps[0].encoder

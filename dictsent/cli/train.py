@@ -5,15 +5,21 @@ Before: a store. After: a model folder; vectors.
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from dictsent.cli.options import data_option, json_option, runs_option, store_option
 from dictsent.cli.show import emit, note, table, working
-from dictsent.errors import LanguageError, TaskError
+from dictsent.errors import LanguageError, TaskError, TrainingError
+from dictsent.languages import find_language
 from dictsent.settings import EntryKind, Isotropy, Method, PoolerKind, Pooling, words
 
 
@@ -61,60 +67,59 @@ def _numbers(_: click.Context, __: click.Parameter, value: str | None) -> tuple[
 @click.option("--merge-case", is_flag=True, help="Polish and polish are one entry.")
 @click.option("--form-of", is_flag=True, help="Keep senses such as “plural of dog”.")
 @click.option("--translations", is_flag=True, help="Keep definitions in other languages.")
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--seed", type=int, default=0, show_default=True, help="Of every random choice.")
 @click.option("--out", type=click.Path(path_type=Path), help="The model folder. [default: RUNS/<lang>-<method>-<n>]")
+@click.option(
+    "--resume",
+    is_flag=False,
+    flag_value="",
+    metavar="[RUN]",
+    help="Go on with an unfinished run. [default: the newest]",
+)
+@click.option(
+    "--checkpoint-minutes",
+    "minutes",
+    type=click.FloatRange(min=0),
+    default=10.0,
+    show_default=True,
+    help="Time between checkpoints.",
+)
 @runs_option
 @store_option
 @data_option
 @json_option
+@click.pass_context
 def train_command(
-    language: str,
-    method: Any,
-    encoder: str | None,
-    no_fallback: bool,
-    split: Any,
-    limit: int | None,
-    merge_case: bool,
-    form_of: bool,
-    translations: bool,
-    seed: int,
-    out: Path | None,
+    ctx: click.Context,
+    /,
+    resume: str | None,
     runs: Path,
     store: Path,
     data: Path | None,
     as_json: bool,
-    **told: Any,
+    **asked: Any,
 ) -> None:
-    """Train a sentence encoder on the store's definitions."""
-    from dictsent.pairs import PairSettings
+    """Train a sentence encoder on the store's definitions.
+
+    Ctrl-C and SIGTERM save what there is; `--resume` goes on with it, to the very same weights on a CPU.
+    """
+    from dictsent.checkpoints import TrainingStopped
     from dictsent.store import Store
 
+    if resume is not None:
+        asked = _resumed(ctx, resume, runs, asked)
     with Store(store) as opened:
-        pairs = PairSettings(
-            language=_language(language, opened),
-            split=split,
-            limit=limit,
-            merge_case=merge_case,
-            form_of=form_of,
-            translations=translations,
-        )
-        from dictsent.recipe.training import Plan, Watch, run_training
+        asked["language"] = _language(asked["language"], opened)
+        plan = _plan(asked, runs, resume=resume is not None)
+        scorer = _sts_dev(plan.pairs.language, data) if plan.pairs.split == "none" else None
+        with working("training") as bar, _stopping() as stopping:
+            from dictsent.recipe.training import Watch, run_training
 
-        told = {key: value for key, value in told.items() if value is not None}
-        plan = Plan(
-            pairs=pairs,
-            runs=runs,
-            encoder=encoder,
-            method=method,
-            told=told,
-            out=out,
-            fallback=not no_fallback,
-            seed=seed,
-        )
-        scorer = _sts_dev(pairs.language, data) if split == "none" else None
-        with working("training") as bar:
-            watch = Watch(note, bar.update)
-            run = run_training(opened, plan, watch, dev_scorer=scorer)
+            try:
+                run = run_training(opened, plan, Watch(note, bar.update, stop=stopping.stop), dev_scorer=scorer)
+            except TrainingStopped as stopped:
+                note(f"{stopped.what}; it is saved, `dictsent train --resume` goes on")
+                ctx.exit(128 + stopping.signal)
     if as_json:
         emit({"run": str(run.folder), **run.record})
         return
@@ -122,9 +127,89 @@ def train_command(
     click.echo(f"Model: {run.folder}")
 
 
-def _language(given: str, store: Any) -> str:
-    from dictsent.languages import find_language
+_OF_PAIRS = ("language", "split", "limit", "merge_case", "form_of", "translations")
+_OF_PLAN = ("encoder", "method", "seed", "out", "minutes")
 
+
+def _plan(asked: dict[str, Any], runs: Path, *, resume: bool) -> Any:
+    """The plan of the options; those that are neither of pairs nor of the plan are TrainSettings' own."""
+    from dictsent.pairs import PairSettings
+    from dictsent.recipe.training import Plan
+
+    rest = {key: value for key, value in asked.items() if key not in (*_OF_PAIRS, *_OF_PLAN, "no_fallback")}
+    return Plan(
+        pairs=PairSettings(**{key: asked[key] for key in _OF_PAIRS}),
+        runs=runs,
+        told={key: tuple(v) if isinstance(v, list) else v for key, v in rest.items() if v is not None},
+        fallback=not asked["no_fallback"],
+        asked={key: str(value) if isinstance(value, Path) else value for key, value in asked.items()},
+        resume=resume,
+        **{key: asked[key] for key in _OF_PLAN},
+    )
+
+
+def _resumed(ctx: click.Context, name: str, runs: Path, given: dict[str, Any]) -> dict[str, Any]:
+    """The options an unfinished run was started with; ones given now must be the same. Raises TrainingError."""
+    from dictsent.checkpoints import Checkpoints
+    from dictsent.runs import unfinished, work_folder
+
+    waiting = unfinished(runs)
+    folder = Path(name) if name else (waiting[-1] if waiting else None)
+    if folder is None:
+        raise TrainingError("there is no unfinished run", where=str(runs), hint="leave --resume out to start one")
+    asked: dict[str, Any] = Checkpoints(work_folder(folder)).plan()["asked"]
+    for key, value in given.items():
+        if ctx.get_parameter_source(key) is not ParameterSource.COMMANDLINE or key in ("out", "minutes"):
+            continue
+        now = list(value) if isinstance(value, tuple) else value
+        before = asked.get(key)
+        if now != before and not (key == "language" and find_language(str(now)) == before):
+            option = next(p.opts[0] for p in ctx.command.params if p.name == key)
+            raise TrainingError(
+                f"it was started with {option} {before}, not {now}", where=str(folder), hint=f"leave {option} out"
+            )
+    note(f"going on with {folder}")
+    return {**asked, "out": folder, "minutes": given["minutes"]}
+
+
+class _Stopping:
+    """The first signal asks the training to save and stop; anywhere else, and the second time, it acts at once."""
+
+    def __init__(self) -> None:
+        from dictsent.checkpoints import Stop
+
+        self.stop = Stop()
+        self.signal = 0
+        self.before: dict[int, Any] = {}
+
+    def on_signal(self, number: int, frame: Any) -> None:
+        self.signal = number
+        if self.stop.armed and not self.stop.requested:
+            self.stop.requested = True
+            note("stopping after this update; once more to stop at once")
+        else:
+            before = self.before[number]
+            if not callable(before):
+                raise SystemExit(128 + number)
+            before(number, frame)
+
+
+@contextmanager
+def _stopping() -> Iterator[_Stopping]:
+    stopping = _Stopping()
+    if threading.current_thread() is not threading.main_thread():
+        yield stopping
+        return
+    for number in (int(signal.SIGINT), int(signal.SIGTERM)):
+        stopping.before[number] = signal.signal(number, stopping.on_signal)
+    try:
+        yield stopping
+    finally:
+        for number, handler in stopping.before.items():
+            signal.signal(number, handler)
+
+
+def _language(given: str, store: Any) -> str:
     if given:
         return find_language(given)
     held = store.languages()

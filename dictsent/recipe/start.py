@@ -13,7 +13,7 @@ from pathlib import Path
 
 from dictsent.encoder import Encoder, quiet
 from dictsent.errors import EncoderError
-from dictsent.model import appearing
+from dictsent.folders import appearing
 from dictsent.records import Gloss
 from dictsent.scratch import ScratchSettings, build_encoder, build_static
 

@@ -9,7 +9,8 @@ import hashlib
 import json
 import platform
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -18,17 +19,19 @@ from typing import Any
 
 from dictsent import __version__
 from dictsent.card import model_card
+from dictsent.checkpoints import Checkpoints, Stop
 from dictsent.encoder import PROBES, Encoder
 from dictsent.errors import TrainingError
-from dictsent.model import Model, appearing, save, write_json
+from dictsent.folders import appearing, require_free
+from dictsent.model import Model, save, write_json
 from dictsent.pairs import Pairs, PairSettings, glosses, select
 from dictsent.recipe.start import STATIC, Notify, Start, choose_start
-from dictsent.runs import next_folder
+from dictsent.runs import next_folder, work_folder
 from dictsent.settings import Method, Pooling, TrainSettings, defaults
 from dictsent.store import Store
 from dictsent.tasks.prediction import own_ranking
 from dictsent.tasks.words import summarise
-from dictsent.train import Trained, train
+from dictsent.train import Hooks, Trained, train
 
 _PACKAGES = ("torch", "transformers", "sentence-transformers", "tokenizers", "scikit-learn", "numpy")
 _RATES: dict[str, dict[str, tuple[float, ...]]] = {
@@ -48,6 +51,9 @@ class Plan:
         method: None for the encoder's usual one.
         told: fields of TrainSettings that the user set; the others follow method and encoder.
         out: the model folder; None for the next free name among the runs.
+        asked: what the caller wants to find again when the training is resumed (a command line's options).
+        resume: go on with the unfinished training of the run at `out`.
+        minutes: between two checkpoints.
     """
 
     pairs: PairSettings
@@ -58,15 +64,19 @@ class Plan:
     out: Path | None = None
     fallback: bool = True
     seed: int = 0
+    asked: dict[str, Any] = field(default_factory=dict)
+    resume: bool = False
+    minutes: float = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """How a training tells what it does: a line, and progress (done, of how much, a few words)."""
+    """How a training tells what it does: a line, and progress (done, of how much, a few words); how it is stopped."""
 
     notify: Notify = lambda _: None
     progress: Callable[[int, int, str], None] = lambda *_: None
     on_step: Callable[[Model, int], None] = lambda *_: None
+    stop: Stop = field(default_factory=Stop)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +107,9 @@ def run_training(
     pairs = chosen if chosen is not None else select(store, plan.pairs)
     pairs.require_training()
     folder = plan.out or next_folder(plan.runs, language=plan.pairs.language, method=_method_name(plan))
-    if folder.exists() and any(folder.iterdir()):
-        raise TrainingError(
-            "the output folder is in use", where=str(folder), hint="name another with --out, or remove it"
-        )
-    start = start_of(store, plan, watch)
+    require_free(folder)
+    checkpoints = Checkpoints(work_folder(folder))
+    start = Start(**checkpoints.plan()["start"]) if plan.resume else start_of(store, plan, watch)
     record = _record(store, plan, pairs, start)
     if start.kind == STATIC:
         return _keep_static(start, folder, record)
@@ -112,25 +120,74 @@ def run_training(
     if settings.method == "defsent":
         sample = random.Random(settings.seed).sample(pairs.train, min(PROBES, len(pairs.train)))
         record["head_mrr"] = encoder.check_head([p.definition for p in sample], seed=settings.seed)
+    with _unfinished(checkpoints, plan, start, settings=settings, pairs=pairs):
+        trained = train(encoder, pairs, settings, _hooks(plan, watch, pairs, checkpoints, dev_scorer))
+        record |= {"steps": [log.as_dict() for log in trained.log], "coverage": trained.coverage}
+        record["dev_criterion"] = _criterion(pairs, dev_scorer)
+        save(trained, folder, record=record, card=model_card(record))
+    checkpoints.remove()
+    return Run(folder, record)
 
+
+def _hooks(
+    plan: Plan,
+    watch: Watch,
+    pairs: Pairs,
+    checkpoints: Checkpoints,
+    dev_scorer: Callable[[Model], float | None] | None,
+) -> Hooks:
     def scorer(trained: Trained) -> float | None:
         model = Model.of(trained)
         return _dev_mrr(model, pairs) if pairs.dev else dev_scorer(model) if dev_scorer else None
 
-    trained = train(
-        encoder,
-        pairs,
-        settings,
+    return Hooks(
         progress=lambda done, total, loss: watch.progress(done, total, f"loss {loss:.3f}"),
         scorer=scorer,
-        on_step=lambda t: watch.on_step(Model.of(t), t.log[-1].step),
+        on_step=lambda trained: watch.on_step(Model.of(trained), trained.log[-1].step),
+        stop=watch.stop,
+        checkpoints=checkpoints,
+        minutes=plan.minutes,
     )
-    record |= {"steps": [log.as_dict() for log in trained.log], "coverage": trained.coverage}
-    record["dev_criterion"] = (
-        "word prediction MRR on dev headwords" if pairs.dev else "STS-B dev" if dev_scorer else "none"
+
+
+def _criterion(pairs: Pairs, dev_scorer: object) -> str:
+    if pairs.dev:
+        return "word prediction MRR on dev headwords"
+    return "STS-B dev" if dev_scorer else "none"
+
+
+@contextmanager
+def _unfinished(
+    checkpoints: Checkpoints, plan: Plan, start: Start, *, settings: TrainSettings, pairs: Pairs
+) -> Iterator[None]:
+    """Keep a training that is interrupted, if there is anything to keep; refuse to resume another one than this."""
+    asked = json.loads(
+        json.dumps({"settings": asdict(settings), "start": asdict(start), "pairs": _digest(pairs), "asked": plan.asked})
     )
-    save(trained, folder, record=record, card=model_card(record))
-    return Run(folder, record)
+    if plan.resume:
+        before = checkpoints.plan()
+        other = [key for key in ("settings", "pairs") if before[key] != asked[key]]
+        if other:
+            raise TrainingError(
+                f"the unfinished training had other {' and '.join(other)}",
+                where=str(checkpoints.folder),
+                hint="resume with the options and the store it was started with, or start anew without --resume",
+            )
+    else:
+        checkpoints.begin(asked)
+    try:
+        yield
+    except BaseException:
+        if checkpoints.is_empty():
+            checkpoints.remove()
+        raise
+
+
+def _digest(pairs: Pairs) -> str:
+    digest = hashlib.sha256()
+    for pair in pairs.all():
+        digest.update(f"{pair.entry}\t{pair.headword}\t{pair.definition}\t{pair.split}\n".encode())
+    return digest.hexdigest()
 
 
 def start_of(store: Store, plan: Plan, watch: Watch) -> Start:
