@@ -39,7 +39,7 @@ _RATES: dict[str, dict[str, tuple[float, ...]]] = {
     "defsent": {"": (2e-5,)},
     "defsent-plus": {"bert": (5e-5, 4e-5, 3e-5), "": (3e-5, 2e-5, 1e-5)},
 }
-SCRATCH_RATES: dict[str, tuple[float, ...]] = {"defsent": (1e-3,), "defsent-plus": (1e-3,)}
+SCRATCH_RATES: dict[str, tuple[float, ...]] = {"defsent": (1e-4,), "defsent-plus": (1e-4,)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
