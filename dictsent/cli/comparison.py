@@ -44,8 +44,15 @@ def compare_command(models: tuple[str, ...], as_json: bool, overlap: bool, **opt
     Without --overlap: is the first better than each other one on sentence similarity? Difference, 95 % interval, p
     (paired bootstrap). With it: what part of their nearest neighbours do they share (N2O)?
     """
+    from dictsent.errors import TaskError
+    from dictsent.tasks.systems import check_name
+
     if len(models) < 2:
         raise click.UsageError("compare needs two models or more")
+    for name in models:
+        if models.count(name) > 1:
+            raise TaskError(f"model {name!r} is named twice", where="compare")
+        check_name(name)
     (compare_neighbours if overlap else compare_scores)(models, as_json=as_json, **options)
 
 

@@ -80,6 +80,7 @@ def sts_command(
     as_json: bool,
 ) -> None:
     """Score sentence similarity."""
+    from dictsent.errors import TaskError
     from dictsent.evaluate import available, evaluate
     from dictsent.tasks.data import Choice
     from dictsent.tasks.own import own_pairs
@@ -95,6 +96,14 @@ def sts_command(
         found, left_out = available(choice, folders(data))
         sets += found
     say_left_out(left_out)
+    if not sets:
+        from dictsent.languages import display_name
+
+        raise TaskError(
+            f"there is no similarity set for {display_name(tag)} here",
+            hint="there is still word prediction (dictsent eval words), what a model shares with a reference "
+            "(dictsent compare A B --overlap), isotropy (dictsent eval isotropy), or your own --pairs FILE",
+        )
     scoring = Scoring(protocol=protocol, detail=detail, resamples=1000 if intervals else 0)
     scores = each_model(
         chosen, tag, lambda system, progress: evaluate(system, sets, scoring=scoring, progress=progress)
@@ -167,8 +176,10 @@ def each_model(
 ) -> dict[str, list[Score]]:
     """Load one model after the other and do the work with it, progress shown; a run's record keeps its scores."""
     from dictsent.model import keep_scores
-    from dictsent.tasks.systems import load_system
+    from dictsent.tasks.systems import check_name, load_system
 
+    for name in names:
+        check_name(name)
     results: dict[str, list[Score]] = {}
     for name in names:
         system = load_system(name, language=language or "en")

@@ -41,6 +41,7 @@ def load_system(name: str, *, language: str = "en") -> TextEncoder:
     Raises:
         EncoderError: nothing of that name, or it cannot be loaded. MissingExtraError: gensim is not installed.
     """
+    check_name(name)
     kind, colon, rest = name.partition(":")
     if name == "tfidf":
         return Tfidf(language=language)
@@ -51,11 +52,20 @@ def load_system(name: str, *, language: str = "en") -> TextEncoder:
         return PrecomputedMatrix(path)
     if path.suffix in _VECTORS and not path.is_dir():
         return WordVectors(path)
-    if not path.exists() and not _HUB_NAME.fullmatch(name):
-        raise EncoderError("no such model", where=name, hint=f"a model is {' '.join(FORMS.split())}")
     from dictsent.model import text_encoder
 
     return text_encoder(name)
+
+
+def check_name(name: str) -> None:
+    """Raise EncoderError where no system can have this name: cheap, so that the last of several fails at once."""
+    kind, colon, _ = name.partition(":")
+    path = Path(name)
+    if name == "tfidf" or (colon and kind in _PREFIXES) or path.exists():
+        return
+    beside_files = path.parent != Path() and path.parent.is_dir()
+    if beside_files or path.suffix in (".npy", *_VECTORS) or not _HUB_NAME.fullmatch(name):
+        raise EncoderError("no such model", where=name, hint=f"a model is {' '.join(FORMS.split())}")
 
 
 class HiddenStates:
@@ -119,9 +129,8 @@ def _load_vectors(path: Path) -> Any:
             "word vectors need gensim", where=str(path), hint="pip install 'dictsent[vectors]'"
         ) from None
     with path.open("rb") as file:
-        first = file.read(4)
-        head = first + file.readline(200)
-    if first == _FASTTEXT:
+        head = file.readline(200)
+    if head.startswith(_FASTTEXT):
         return load_facebook_vectors(str(path)) if path.suffix == ".bin" else KeyedVectors.load(str(path))
     if path.suffix in (".kv", ".model"):
         return KeyedVectors.load(str(path))
