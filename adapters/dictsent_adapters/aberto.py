@@ -19,7 +19,7 @@ from dictsent.errors import SourceError
 from dictsent.records import Definition, Dictionary, Entry, Rejected
 from dictsent_adapters.streams import LINE_LIMIT, beginning, damage_as_source_error
 
-_HEAD = re.compile(r"(?:[*@}] ?)*\*(?P<word>[^*\n]+)\*(?:\^?(?P<homonym>\d))?,?(?:\^(?P<number>\d+))?(?P<rest>.*)")
+_HEAD = re.compile(r"(?:[*@}&] ?)*\*(?P<word>[^*\n]+)\*(?:\^?(?P<homonym>\d))?,?(?:\^(?P<number>\d+))?(?P<rest>.*)")
 _LABELS = re.compile(r"(?:\* ?)?_(?P<labels>[^_]+\.)_(?: e _(?P<more>[^_]+\.)_)?,?(?P<rest>.*)")
 _PART = re.compile(r"^(?:m|f|adj|adv|v|loc|prep|conj|pron|interj|art|pref|suf|pl|num|n)\.")
 _PART_ONLY = re.compile(r"(?:(?:m|f|adj|adv|v|t|i|p|loc|prep|conj|pron|interj|art|pref|suf|pl|num|n)\. ?)+")
@@ -93,7 +93,7 @@ class Aberto(Adapter):
 
 def _is_aberto(start: bytes) -> bool:
     lines = start.decode("utf-8-sig", "replace").lstrip().split("\n")
-    return len(lines) > 2 and bool(re.fullmatch(r"(?:[*@}] ?)*\*[^*\n]+\*,.*", lines[0].strip())) and "_" in lines[1]
+    return len(lines) > 2 and bool(re.fullmatch(r"(?:[*@}&] ?)*\*[^*\n]+\*,.*", lines[0].strip())) and "_" in lines[1]
 
 
 def _texts(path: Path, stack: ExitStack) -> Iterator[tuple[str, IO[str]]]:
@@ -126,7 +126,7 @@ def _senses(lines: list[str], language: str, homonym: int) -> Iterator[Definitio
     part, common, own = "", tuple[str, ...](), tuple[str, ...]()
     first = True
     for line in lines:
-        rest = line.strip().lstrip("*@").strip()
+        rest = line.strip().lstrip("*@}&").strip()
         if (match := _LABELS.fullmatch(rest)) and not match["rest"].strip(" ,"):
             said = " ".join(filter(None, match.group("labels", "more")))
             if _PART.match(said):

@@ -20,7 +20,7 @@ _PRONOUNCED = re.compile(r"/[^/]*/,?\s*(?:<[^>]*>\s*)*$")
 _CLOSING = ")]!?%’'\"*+"
 _RESPELLING = re.compile(r"\([^()\s]*[^()\w\s][^()]*\)|\([?]\)")
 _PART = re.compile(
-    r"(?P<part>(?:n|v|a|s|adj|adv|prep|conj|interj|pron|pl|vb|imp|p|prop|superl|fem|sing|loc)\."
+    r"(?P<part>(?:n|v|a|s|[VS](?=\. [a-z]\.)|adj|adv|prep|conj|interj|pron|pl|vb|imp|p|prop|superl|fem|sing|loc)\."
     r"(?: ?(?:&|or|et)? ?(?:t|i|n|v|a|p|m|f|r|réfl|pl|pr|adj|adv|sing|fem|vb)\.)*)(?=[\s,;\[(]|$)"
 )
 _SPELT_OUT = re.compile(r"\([^()]{1,60}\)\s+(?=" + _PART.pattern.replace("?P<part>", "?:") + ")")
@@ -106,6 +106,8 @@ def _head_lines(lines: list[str]) -> list[str]:
 
 def _end_of_headword(line: str, headword: str) -> int:
     """Where the headword ends that the line begins with, 0 where it does not: only letters and digits are compared."""
+    if line.startswith(headword) and line[len(headword) : len(headword) + 1] in ("", " ", ",", "\n"):
+        return len(headword)
     wanted = _letters(headword)
     if not wanted:
         return len(headword) if line.startswith(headword) else 0

@@ -86,7 +86,9 @@ class Tei(Adapter):
         spellings = list(_spellings(element))
         if not spellings:
             return Rejected("no headword", place, plain_text(element)[:200])
-        language = _marked_language(element) or language
+        inherited = _inherited_language(element)
+        language = _marked_language(element) or language or inherited
+        target = target or inherited
         if not language:
             return Rejected("no language", place, spellings[0])
         definitions = tuple(_senses(element, language, target or language, _part_of_speech(element)))
@@ -143,6 +145,11 @@ def _marked_language(element: Any) -> str:
     return tag_of_code((orth.get(XML_LANG) if orth is not None else "") or marked or "")
 
 
+def _inherited_language(element: Any) -> str:
+    """The language that the text or body around the entry is marked with."""
+    return next((tag for e in element.iterancestors() if (tag := tag_of_code(e.get(XML_LANG, "")))), "")
+
+
 def _spellings(entry: Any) -> Iterator[str]:
     """The written forms of the headword, inflected forms left out."""
     for form in children(entry, "form"):
@@ -170,7 +177,7 @@ def _senses(element: Any, language: str, target: str, part: str) -> Iterator[Def
     for homonym, child in enumerate(children(element, "hom"), start=1):
         for definition in _senses(child, language, target, _part_of_speech(child) or part):
             yield _with_homonym(definition, homonym)
-    yield from _own_definitions(element, target, part)
+    yield from _own_definitions(element, language, target, part)
     for child in children(element, "sense"):
         yield from _senses(child, language, target, _part_of_speech(child) or part)
 
@@ -179,19 +186,24 @@ def _with_homonym(definition: Definition, homonym: int) -> Definition:
     return replace(definition, etymology=homonym)
 
 
-def _own_definitions(element: Any, target: str, part: str) -> Iterator[Definition]:
-    """The definitions that stand in the element itself, then its translations as one."""
+def _own_definitions(element: Any, language: str, target: str, part: str) -> Iterator[Definition]:
+    """The definitions that stand in the element itself, then its translations as one.
+
+    An unmarked definition is in the target language, unless translations stand beside it: then it tells which sense
+    of the headword they translate, in the headword's language.
+    """
     labels = tuple(text for usage in children(element, "usg") if (text := plain_text(usage)))
     examples = tuple(_examples(element))
     sense = element.get(XML_ID, "")
     found: list[tuple[str, str, bool]] = []
-    for definition in children(element, "def"):
-        found.append((plain_text(definition, ("note",)), definition.get(XML_LANG, ""), False))
     equivalents: dict[str, list[str]] = {}
     for cit in children(element, "cit"):
         if cit.get("type") in _TRANSLATIONS:
             for quote in children(cit, "quote", "orth", "form"):
                 equivalents.setdefault(quote.get(XML_LANG) or cit.get(XML_LANG, ""), []).append(plain_text(quote))
+    for definition in children(element, "def"):
+        marked = definition.get(XML_LANG, "") or (language if equivalents else "")
+        found.append((plain_text(definition, ("note",)), marked, False))
     found += [("; ".join(filter(None, texts)), marked, True) for marked, texts in equivalents.items()]
     for text, marked, translation in found:
         if text:
