@@ -305,10 +305,18 @@ def test_articles_are_taken_apart(article: str, headword: str, expected: list[st
     assert [sense.text for sense in parse_article(article, headword).senses] == expected
 
 
+@settings(deadline=None)
 @given(st.text(alphabet='ab1.)\n \\/<>[]{}":;,n°', max_size=60), st.sampled_from(["a", "b1", "?", "ab a"]))
 def test_any_article_is_taken_apart(article: str, headword: str) -> None:
     for sense in parse_article(article, headword).senses:
         assert sense.text.strip()
+
+
+@pytest.mark.parametrize("unit", ["\n", " ", "[", "(", '"', "/", "\\", "<", "{", "1.\n", "[syn:", '; "a', "x|", "<n>"])
+def test_long_hostile_articles_are_read_in_linear_time(unit: str) -> None:
+    article = parse_article(f"cat {unit * 60_000} end", "cat")
+    assert all(sense.text for sense in article.senses)
+    markup_to_text(unit * 60_000)
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,9 @@ from itertools import takewhile
 from dictsent.records import Example
 from dictsent_adapters.wordnet.gloss import split_gloss
 
-_NUMBERED = re.compile(r"^\s*(?:(?P<part>n|v|adj|adv|a|r|s)\s+)?(?P<number>\d{1,2})[.:)°](?:\s+|$)", re.MULTILINE)
+_NUMBERED = re.compile(r"^[ \t]*(?:(?P<part>n|v|adj|adv|a|r|s)\s+)?(?P<number>\d{1,2})[.:)°](?:\s+|$)", re.MULTILINE)
 _PRONUNCIATION = re.compile(r"\\[^\\]*\\|/[^/\n]*/(?=\s|,|$)")
-_PRONOUNCED = re.compile(r"/[^/]*/,?\s*(?:<[^>]*>\s*)*$")
+_PRONOUNCED = re.compile(r"/[^/]{0,200}/,?\s{0,9}(?:<[^>]{0,40}>\s{0,9}){0,9}$")
 _CLOSING = ")]!?%’'\"*+"
 _RESPELLING = re.compile(r"\([^()\s]*[^()\w\s][^()]*\)|\([?]\)")
 _PART = re.compile(
@@ -28,11 +28,11 @@ _TAG = re.compile(r"<(?P<tag>[^<>\n]{1,40})>")
 _GRAMMAR = frozenset("n v vt vi adj adv prep conj pron int num art masc fem neut pl sg noun verb prop".split())  # noqa: SIM905
 _LABEL = re.compile(r"\((?P<label>[A-Z][\w&., ]{1,30}\.)\)\s+(?=\S)")
 _INLINE = re.compile(
-    r"\s*(?:<(?:masc|fem|neut|pl|sg|num|n|v|adj|adv|prep)(?:, ?\w+)*>|\{(?:m|f|n|pl|sg|v[tir]|adj|adv)\})"
+    r" ?(?:<(?:masc|fem|neut|pl|sg|num|n|v|adj|adv|prep)(?:, ?\w+)*>|\{(?:m|f|n|pl|sg|v[tir]|adj|adv)\})"
 )
 _LINK = re.compile(r"\{([^{}]*)\}")
-_SYNONYMS = re.compile(r"\s*\[(?:syn|ant|also):[^\]]*\]")
-_PROVENANCE = re.compile(r"\s*\[[^\]]*(?:Webster|PJC|WordNet|Century Dict)[^\]]*\]")
+_SYNONYMS = re.compile(r" ?\[(?:syn|ant|also):[^\]]{0,4000}\]")
+_PROVENANCE = re.compile(r" ?\[[^\]\[]{0,60}(?:Webster|PJC|WordNet|Century Dict)[^\]\[]{0,60}\]")
 _ASIDE = re.compile(r"\s*(?:Note|Syn|Usage|see|See also|Synonyms?|Antonyms?|Cross references?)\b[^:\n]{0,20}:")
 _TRANSLATED = re.compile(r'\s*"(?P<text>[^"]+)"\s+[-–]\s+(?P<translation>.+)')
 _BRACKETED = re.compile(r"\s*(?:[\[(][^\])]*[\])]\s*)+")

@@ -16,7 +16,9 @@ from dictsent_adapters.streams import read_lines, sample_lines, text_encoding
 
 _LINE = re.compile(r"(?P<traditional>\S+) (?P<simplified>\S+) \[[^\]]*\]\]?(?: \{[^}]*\})? /(?P<glosses>.+)/")
 _HEADER = re.compile(r"#! ?(\w+)=(.*)")
-_REFERENCE = re.compile(r"(?P<traditional>[^\s\[\]|,;()/]+)\|(?P<simplified>[^\s\[\]|,;()/]+)(?:\[\[?[^\]]*\]\]?)?")
+_REFERENCE = re.compile(
+    r"(?P<traditional>[^\s\[\]|,;()/]{1,40})\|(?P<simplified>[^\s\[\]|,;()/]{1,40})(?:\[\[?[^\]]*\]\]?)?"
+)
 _PINYIN = re.compile(r"(?<=[㐀-鿿々〇])\[\[?[a-zA-Z:0-9 ,·]+\]\]?")
 _CLASSIFIER = "CL:"
 _GLOSS_LANGUAGES = {"cedict": "en", "handedict": "de", "cfdict": "fr", "canto": "en"}

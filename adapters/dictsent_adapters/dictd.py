@@ -28,6 +28,7 @@ _NAMES = re.compile(r"\b([A-Z][a-z]+(?: [A-Z][a-z]+)?)\s*[-–]\s*([A-Z][a-z]+(?
 _WORDS = re.compile(r"[A-Z][a-z]+")
 _VERSION = re.compile(r"\b(?:[Vv]er(?:sion|\.)?|[Vv]\.)\s*(\d[\w.]*)")
 _HEAD = 1 << 20
+_TITLE_LIMIT = 500
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +58,7 @@ class Dictd(Adapter):
         """Name from the file, the rest from the database's own 00-database entries."""
         path = Path(source)
         told = _headers(path)
-        title = told.get("short", "").split("\n")[0].strip() or path.stem
+        title = told.get("short", "").split("\n")[0].strip()[:_TITLE_LIMIT] or path.stem
         version = _VERSION.search(title)
         info = told.get("info", "")
         licence = next((line.strip() for line in info.split("\n") if "licen" in line.lower()), "")

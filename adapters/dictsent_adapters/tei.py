@@ -25,7 +25,9 @@ _PAIR = re.compile(r"([a-z]{2,3})-([a-z]{2,3})(?=$|[-._])")
 _TITLE_PAIR = re.compile(r"([\w ]+?)\s*[-–]\s*([\w ]+?) (?:\w+/)?(?:FreeDict|Dictionary|dictionary)")
 _TRANSLATIONS = ("trans", "translation", "translationEquivalent")
 _INFLECTED = ("infl", "plural", "sing", "conjug", "declin", "participle", "abbrev")
+_TEXT = re.compile(rb"<(?:\w+:)?(?:text|body)\s[^<>]{0,200}?xml:lang=[\"']([\w-]{2,30})[\"']")
 _DEEP = 1 << 20
+_TITLE_LIMIT = 500
 
 
 class Tei(Adapter):
@@ -132,9 +134,10 @@ def _languages(path: Path, header: Any, title: str) -> tuple[str, str]:
         return marked["source"], marked["target"]
     if pair := _PAIR.match(path.name):
         return tag_of_code(pair[1]), tag_of_code(pair[2])
-    if pair := _TITLE_PAIR.search(title):
+    if pair := _TITLE_PAIR.search(title[:_TITLE_LIMIT]):
         return tag_of_name(pair[1]), tag_of_name(pair[2])
-    return "", ""
+    text = _TEXT.search(beginning(path, _DEEP))
+    return (tag_of_code(text[1].decode()), "") if text else ("", "")
 
 
 def _marked_language(element: Any) -> str:
