@@ -19,10 +19,11 @@ body { font: 16px/1.5 system-ui, sans-serif; color: #1a1a1a; background: #fff; m
        padding: 1rem; }
 h1 { font-size: 1.6rem; line-height: 1.2; } h2 { font-size: 1.2rem; margin-top: 2.2rem; } h3 { font-size: 1rem; }
 .wide { overflow-x: auto; margin: 1rem 0; }
-table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
+table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; }
 caption { text-align: left; color: #555; padding-bottom: .4rem; }
-th, td { text-align: left; padding: .25rem .7rem; border-bottom: 1px solid #ddd; vertical-align: top; }
+th, td { text-align: left; padding: .25rem .5rem; border-bottom: 1px solid #ddd; vertical-align: top; }
 thead th { border-bottom: 2px solid #444; } .figure { text-align: right; white-space: nowrap; }
+small { color: #555; font-size: .75rem; }
 td:first-child { overflow-wrap: anywhere; min-width: 6rem; }
 figure { margin: 1rem 0; } figure svg { max-width: 100%; height: auto; }
 figcaption, .note { color: #555; font-size: .9rem; }

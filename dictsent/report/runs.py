@@ -64,7 +64,7 @@ def write_report(folders: Sequence[Path], out: Path) -> None:
     sections = [
         Section("Scores", _score_plot(runs) + "".join(map(to_html, tables)) + _missing(tables)),
         Section("Training, step by step", "".join(map(to_html, _step_tables(runs))) + _step_plot(runs)),
-        Section("The space of entries", "".join(map(_space, runs))),
+        Section("The space of entries", _spaces(runs)),
         Section("What the models say", "".join(map(_lookups, runs))),
         Section("Records", "".join(map(_record, runs))),
     ]
@@ -87,7 +87,7 @@ def _figure(score: Mapping[str, Any] | None, digits: int = 2) -> str:
         return "-"
     text = f"{score['value']:.{digits}f}"
     bounds = score.get("interval")
-    return f"{text} [{bounds[0]:.{digits}f}, {bounds[1]:.{digits}f}]" if bounds else text
+    return f"{text}\n[{bounds[0]:.{digits}f}, {bounds[1]:.{digits}f}]" if bounds else text
 
 
 def _english(runs: Sequence[Run]) -> Table | None:
@@ -187,23 +187,28 @@ def _step_plot(runs: Sequence[Run]) -> str:
     return plot(plots.steps(lines, "dev criterion"), "The dev criterion over PST steps") if lines else ""
 
 
-def _space(run: Run) -> str:
-    """Isotropy figures, spectrum and projections of the last step's entry matrix; nothing where a run has none."""
-    from dictsent.model import OWN, load_space
+def _spaces(runs: Sequence[Run]) -> str:
+    """Isotropy figures, projections and spectrum of each last step's entry matrix; nothing where no run has one."""
+    from dictsent.entryspace import load_space
+    from dictsent.model import OWN
     from dictsent.tasks.isotropy import isotropy, projections
 
-    space = load_space(run.folder / OWN)
-    if space is None or min(space.matrix.shape) < 2:
-        return ""
-    matrix = space.matrix.numpy()
-    found, points = isotropy(matrix), projections(matrix)
-    said = (
-        f"{run.name}: {len(matrix):,} entries of the last step. Average cosine {found.average_cosine:.3f}, "
-        f"IsoScore {found.isoscore:.3f}, effective rank {found.effective_rank:.0f} of {matrix.shape[1]}."
-    )
-    pair = plot(plots.scatter(points.svd, "SVD"), "") + plot(plots.scatter(points.pca, "PCA, whitened"), "")
-    spectrum = plot(plots.spectrum({run.name: found.spectrum}), "Eigenvalues of the covariance")
-    return f'<p>{escape(said)}</p><div class="pair">{pair}</div>{spectrum}'
+    parts, spectra = [], {}
+    for run in runs:
+        space = load_space(run.folder / OWN)
+        if space is None or min(space.matrix.shape) < 2:
+            continue
+        matrix = space.matrix.numpy()
+        found, points = isotropy(matrix), projections(matrix)
+        said = (
+            f"{run.name}: {len(matrix):,} entries of the last step. Average cosine {found.average_cosine:.3f}, "
+            f"IsoScore {found.isoscore:.3f}, effective rank {found.effective_rank:.0f} of {matrix.shape[1]}."
+        )
+        pair = plot(plots.scatter(points.svd, "SVD"), f"{run.name}: first two singular directions")
+        pair += plot(plots.scatter(points.pca, "PCA, whitened"), f"{run.name}: first two principal axes")
+        parts.append(f'<p>{escape(said)}</p><div class="pair">{pair}</div>')
+        spectra[run.name] = found.spectrum
+    return "".join(parts) + (plot(plots.spectrum(spectra), "Eigenvalues of the covariance") if spectra else "")
 
 
 def _lookups(run: Run) -> str:

@@ -19,7 +19,10 @@ _LATEX = str.maketrans(
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Cells as text; the first `left` columns are set left, the others, figures, right."""
+    """Cells as text; the first `left` columns are set left, the others, figures, right.
+
+    What stands behind a line feed in a cell is set smaller below it where there is room for that.
+    """
 
     caption: str
     columns: tuple[str, ...]
@@ -42,7 +45,9 @@ def to_html(table: Table) -> str:
 
 def _cell(tag: str, text: str, column: int, left: int) -> str:
     kind = "" if column < left else ' class="figure"'
-    return f"<{tag}{kind}>{escape(text)}</{tag}>"
+    first, newline, rest = text.partition("\n")
+    below = f"<br><small>{escape(rest)}</small>" if newline else ""
+    return f"<{tag}{kind}>{escape(first)}{below}</{tag}>"
 
 
 def to_markdown(table: Table) -> str:
@@ -58,7 +63,7 @@ def to_latex(table: Table) -> str:
     layout = "l" * table.left + "r" * (len(table.columns) - table.left)
 
     def line(row: Sequence[str]) -> str:
-        return " & ".join(text.translate(_LATEX) for text in row) + r" \\"
+        return " & ".join(text.replace("\n", " ").translate(_LATEX) for text in row) + r" \\"
 
     body = "\n".join(line(row) for row in table.rows)
     return (
