@@ -79,6 +79,7 @@ class Layout:
 
     def classify(self, level: int, text: str) -> Heading:
         """What a heading of that level (0: a template line) says; remembered, because headings repeat."""
+        text = text.rstrip("= \t").lstrip() if level else text
         key = (level, text)
         found = self.known.get(key)
         if found is None:
@@ -246,7 +247,7 @@ def _heading_pattern(lines: list[str]) -> re.Pattern[str]:
 
     Groups: 1 the equals signs, 2 the heading's text, 3 the section template with its arguments.
     """
-    text = r"\n(?:(={1,6})[ \t]*([^\n]*?)[ \t]*=+[ \t]*(?=\n|\Z)"
+    text = r"\n(?:(={1,6})([^\n]*=)[ \t]*(?=\n|\Z)"
     if lines:
         text += r"|[ \t]*(\{\{(?:" + "|".join(lines) + r")[ \t]*(?:\|[^{}\n]*)?\}\})"
     return re.compile(text + ")")
@@ -254,7 +255,7 @@ def _heading_pattern(lines: list[str]) -> re.Pattern[str]:
 
 def _language_pattern(level: int) -> re.Pattern[str]:
     """Matches "\\n" and a heading no deeper than a language's; groups as in `_heading_pattern`."""
-    return re.compile(r"\n(={1," + str(max(2, level)) + r"})(?!=)[ \t]*([^\n]*?)[ \t]*=+[ \t]*(?=\n|\Z)")
+    return re.compile(r"\n(={1," + str(max(2, level)) + r"})(?!=)([^\n]*=)[ \t]*(?=\n|\Z)")
 
 
 def _words(data: dict[str, Any]) -> dict[str, Heading]:

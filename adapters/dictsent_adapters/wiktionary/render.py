@@ -12,7 +12,7 @@ from dictsent.records import Example
 from dictsent_adapters.wiktionary.layout import Layout
 from dictsent_adapters.wiktionary.namespaces import HIDDEN, INTERWIKI
 from dictsent_adapters.wiktionary.rules import LANGUAGE_CODE, Arguments, Rule
-from dictsent_adapters.wiktionary.templates import Expander, call_name
+from dictsent_adapters.wiktionary.templates import MOST_NODES, Expander, call_name
 from dictsent_adapters.wiktionary.wikitext import (
     CLOSE,
     CUT,
@@ -132,7 +132,7 @@ class Renderer:
 
     def _template(self, node: Template) -> str:
         self._calls += 1
-        if self._calls > MOST_CALLS:
+        if self._calls > MOST_CALLS or len(node.parts[0]) > MOST_NODES:
             return NOTHING
         if node.arity == 3:
             return self._nodes(node.parts[1]) if len(node.parts) > 1 else ""

@@ -13,6 +13,11 @@ from dictsent_adapters.wiktionary.lists import Item
 from dictsent_adapters.wiktionary.render import Renderer, written_out
 from dictsent_adapters.wiktionary.wikitext import CLOSE, CUT, OPEN, QUALIFIER, SEPARATOR, holds_markup, plain
 
+LONGEST_EXAMPLE = 3_000
+"""Characters; longer lines are not searched for a translation behind a dash."""
+MOST_LABELS = 60
+"""Labels taken off the head of one definition."""
+
 _MARK = re.compile(rf"[{OPEN}{QUALIFIER}][^{CLOSE}]*{CLOSE}")
 _MARK_SPACE = re.compile(rf"\s*{OPEN}[^{CLOSE}]*{CLOSE}")
 _HEAD_LABEL = re.compile(
@@ -32,7 +37,8 @@ _LABEL_PIECES = re.compile(rf"[{SEPARATOR}{OPEN}{CLOSE}{QUALIFIER}]|''+")
 _LABEL_WORDS = re.compile(r"[,;]\s")
 _GERMAN_SKIP = re.compile(r"(?:[\s(),;:—–·]|und\b|oder\b|''\(''|''\)?[,;:]*'')+")
 _LITTER_HEAD = re.compile(r"^[\s,;:·.](?=\s)[\s,;:·]*|^[,;:·]\s*")
-_LITTER_TAIL = re.compile(r"[\s,;:—–-]+$")
+_LITTER_TAIL = " \n\t,;:—–-"
+_RUN = re.compile(r"\s{2,}")
 _SPACED = re.compile(r"\s+([,.;])")
 _EMPTY_BRACKETS = re.compile(r"\(\s*[,;]?\s*\)|\[\s*\]|（\s*）")
 _SUB_LINES = re.compile(r"\n(?=[#*:])")
@@ -181,7 +187,7 @@ class SenseBuilder:
     def detach(self, text: str) -> tuple[list[str], str]:
         """The labels of a rendered definition, and the definition without them."""
         if CUT in text:
-            text = _LITTER_TAIL.sub("", text.split(CUT, 1)[0])
+            text = text.split(CUT, 1)[0].rstrip(_LITTER_TAIL)
         labels: list[str] = []
         touched = OPEN in text or QUALIFIER in text
         if touched or "''" in text or "<i>" in text or "<span>(" in text or text[:1] == "†":
@@ -196,7 +202,7 @@ class SenseBuilder:
     def _head_labels(self, text: str, labels: list[str]) -> str:
         if self.layout.shape == "german":
             return _german_labels(text, labels)
-        while True:
+        for _ in range(MOST_LABELS):
             match = _HEAD_LABEL.match(text)
             if match is None or (text[: match.start("mark")].count("''") % 2 and "''" in text[match.end() :]):
                 break
@@ -218,8 +224,9 @@ class SenseBuilder:
                 labels += _label_words(mark[1:-1])
         ends = text.rstrip().endswith(CLOSE)
         text = written_out(_MARK_SPACE.sub(lambda m: " " if m[0][:1].isspace() else "", text))
+        text = _RUN.sub(" ", text)
         if ends:
-            text = _LITTER_TAIL.sub("", text) if self.layout.option("trim_tail", True) else text
+            text = text.rstrip(_LITTER_TAIL)
         return _SPACED.sub(r"\1", text) if self.layout.code not in ("fr",) else re.sub(r"\s+([,.])", r"\1", text)
 
     def examples(self, lines: list[tuple[str, str]], language: str) -> tuple[Example, ...]:
@@ -257,7 +264,7 @@ class SenseBuilder:
 
     def _split(self, rendered: str, shown: str, language: str) -> Example:
         """`''text'' — translation`; in the edition's own language what follows the dash is the source."""
-        match = _TRANSLATED.match(_MARK.sub("", rendered))
+        match = _TRANSLATED.match(_MARK.sub("", rendered)) if len(rendered) < LONGEST_EXAMPLE else None
         if match is None:
             return Example(shown)
         text, rest = plain(match[1], breaks="\n"), plain(match[2] or match[3], breaks="\n").strip()
@@ -277,7 +284,7 @@ _TRANSLATED = re.compile(
 def _german_labels(text: str, labels: list[str]) -> str:
     """Take off marks and italic words that end with a colon, however they are joined (`{{ugs.}}, ''Kurzwort:'' …`)."""
     position = 0
-    while True:
+    for _ in range(MOST_LABELS):
         skip = _GERMAN_SKIP.match(text, position) if position or text[:1] in "(—– '" else None
         start = skip.end() if skip else position
         mark = _MARK.match(text, start)

@@ -17,7 +17,6 @@ from dictsent_adapters.wiktionary.templates import Expander
 from dictsent_adapters.wiktionary.wikitext import Template, parse, plain, unlink
 
 _CALL_NAME = re.compile(r"\{\{\s*([^{}|\n]+)")
-_LINE_CALL = re.compile(r"\n(?:\{\{[^\n]*?)?\{\{\s*([^{}|\n]+)")
 _RUSSIAN_FORM = re.compile(r"\{\{\s*[Фф]орма-")
 _SHAPED = {
     "german": re.compile(r"(?m)^[:*]+\s*\[\d"),
@@ -71,7 +70,8 @@ def _stands_for_gloss(node: Template, renderer: Renderer) -> bool:
 
 def expand_lines(body: str, expander: Expander, layout: Layout) -> str:
     """The section with each template that begins a line, and that no rule knows, replaced by its plain body."""
-    names = {name.strip() for name in _LINE_CALL.findall("\n" + body)}
+    lines = [line for line in body.split("\n") if line.startswith("{{")]
+    names = {name.strip() for line in lines for name in _CALL_NAME.findall(line)}
     if not any(_has_body(name, expander, layout) for name in names):
         return body
     made = []

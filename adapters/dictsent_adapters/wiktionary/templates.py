@@ -18,6 +18,8 @@ MOST_STEPS = 4_000
 """Template calls and parser functions of one expansion."""
 LONGEST_RESULT = 60_000
 DEEPEST_CALL = 20
+MOST_NODES = 200
+"""Pieces of a template's name or of a parser function's first argument."""
 
 _NOINCLUDE = re.compile(r"<noinclude>.*?(?:</noinclude>|\Z)", re.DOTALL | re.IGNORECASE)
 _ONLYINCLUDE = re.compile(r"<onlyinclude>(.*?)</onlyinclude>", re.DOTALL | re.IGNORECASE)
@@ -82,10 +84,10 @@ class Expander:
 
     def expand(self, node: Template) -> str | None:
         """The wikitext a call stands for; None where there is no plain body for it."""
-        name = call_name(self._text(node.parts[0], _Call()))
         try:
-            value = self._function(node, _Call())
-            return value if value is not None else self._body(name, node, _Call())
+            head = self._head(node, _Call())
+            value = self._function(head, node, _Call())
+            return value if value is not None else self._body(call_name(head), node, _Call())
         except (NotPlainError, RecursionError):
             return None
 
@@ -100,10 +102,11 @@ class Expander:
             return "[[" + "|".join(self._text(part, call) for part in node.parts) + "]]"
         if node.arity == 3:
             return self._parameter(node, call)
-        value = self._function(node, call)
+        head = self._head(node, call)
+        value = self._function(head, node, call)
         if value is not None:
             return value
-        name = call_name(self._text(node.parts[0], call))
+        name = call_name(head)
         if not self._keep(name):
             body = self._body(name, node, call)
             if body is not None:
@@ -154,9 +157,15 @@ class Expander:
                 arguments[str(position)] = text
         return arguments
 
-    def _function(self, node: Template, call: _Call) -> str | None:
+    def _head(self, node: Template, call: _Call) -> str:
+        """What stands before the first `|`: a template's name, or a parser function with its first argument."""
+        if len(node.parts[0]) > MOST_NODES:
+            raise NotPlainError
+        return self._text(node.parts[0], call)
+
+    def _function(self, head: str, node: Template, call: _Call) -> str | None:
         """The value of a magic word or parser function; None where the node is neither."""
-        head = _MODIFIER.sub("", self._text(node.parts[0], call))
+        head = _MODIFIER.sub("", head)
         word = head.strip()
         if word in _PAGE_WORDS:
             return self.title

@@ -13,6 +13,9 @@ from dataclasses import dataclass, field
 DEEPEST = 40
 """Nested templates and links beyond this stay text (MediaWiki's own limit for expansion)."""
 
+LONGEST_RUN = 10
+"""More braces than this in a row open nothing."""
+
 OPEN, SEPARATOR, CLOSE, QUALIFIER, CUT = "\ue000", "\ue001", "\ue002", "\ue003", "\ue004"
 """Marks that `render` leaves in a string: a label (its words), a qualifier, the end of the gloss."""
 
@@ -30,6 +33,7 @@ _TAG_NAME = re.compile(r"<(/?)(" + "|".join(_DROPPED) + r")\b[^<>]*>", re.IGNORE
 _BREAK = re.compile(r"<\s*/?\s*br\b[^<>]*>", re.IGNORECASE)
 _SCRIPT = re.compile(r"<(su[bp])\b[^<>]*>([^<>]*)</\1\s*>", re.IGNORECASE)
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+_LONG_QUOTES = re.compile(r"'{6,}")
 _QUOTES = re.compile(r"'{2,}")
 _EXTERNAL = re.compile(r"\[(?:https?:)?//[^\s\[\]]+\s*([^\[\]]*)\]")
 _VARIANT = re.compile(r"-\{([^{}]*)\}-")
@@ -88,7 +92,9 @@ def parse(text: str) -> list[Node]:
         if token == "|":
             _separate(stack)
         elif token[0] in "{[":
-            if len(stack) > DEEPEST:
+            if len(token) > LONGEST_RUN:
+                stack[-1].parts[-1].append(token)
+            elif len(stack) > DEEPEST:
                 stack[-1].parts[-1].append(token)
                 skipped += 1
             else:
@@ -165,7 +171,11 @@ def prepare(text: str) -> str:
         if "<!--" in text:
             text = _COMMENT.sub("", text)
         if "nowiki" in text or "/>" in text:
-            text = _EMPTY_NOWIKI.sub("", _NOWIKI.sub(lambda m: m[1].translate(_SPECIAL), text))
+            closed = text.rfind("</nowiki") + 20
+            inside = _NOWIKI.sub(lambda m: m[1].translate(_SPECIAL), text[:closed])
+            text = _EMPTY_NOWIKI.sub("", inside + text[closed:])
+    if "''''''" in text:
+        text = _LONG_QUOTES.sub("'''''", text)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not text.isascii() and _MARKS.search(text):
