@@ -78,7 +78,9 @@ class TransferSettings:
     @property
     def protocol(self) -> str:
         """The name of the settings: "senteval" for the papers' settings, else what differs."""
-        return "senteval" if self.nested and self.folds == 10 else f"fast: {self.folds} folds, not nested"
+        if not self.nested:
+            return f"fast: {self.folds} folds, not nested"
+        return "senteval" if self.folds == 10 else f"{self.folds} folds"
 
 
 FAST = TransferSettings(folds=5, nested=False)
