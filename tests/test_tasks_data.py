@@ -11,7 +11,8 @@ import pytest
 
 from dictsent.errors import TaskError
 from dictsent.evaluate import available
-from dictsent.tasks.data import PACKAGED, SEVEN, Choice, Form, find, registry, unknown_fields
+from dictsent.tasks.data import PACKAGED, SEVEN, Choice, Form, choose, find, registry, unknown_fields
+from dictsent.tasks.hub import keep_split
 from dictsent.tasks.readers import gold_checksum, load_file
 
 RAW = (
@@ -45,7 +46,7 @@ def test_registry_has_no_field_that_nothing_reads():
     rows = tomllib.loads((PACKAGED / "sets.toml").read_text())["set"]
     assert [unknown_fields(row) for row in rows if unknown_fields(row)] == []
     assert [row.name for row in registry() if row.language == "en" and row.protocol in ("", "paper")][:7] == list(SEVEN)
-    assert len({(row.name, row.language, row.protocol) for row in registry()}) == len(registry())
+    assert len({(row.label, row.protocol) for row in registry()}) == len(registry())
 
 
 def test_raw_form_skips_blank_gold_and_keeps_odd_line_separators(tmp_path):
@@ -205,8 +206,8 @@ def test_what_is_missing_is_said(tmp_path):
 def test_unknown_folder_set_and_a_set_named_twice(tmp_path):
     with pytest.raises(TaskError, match="no such folder"):
         find(Choice(), [tmp_path / "nowhere"])
-    with pytest.raises(TaskError, match="no set is named 'STS17'"):
-        find(Choice(names=("STS17",)), [tmp_path])
+    with pytest.raises(TaskError, match="no set is named 'STS99'"):
+        find(Choice(names=("STS99",)), [tmp_path])
     with pytest.raises(TaskError, match="named twice"):
         find(Choice(names=("STS12", "sts12")), [tmp_path])
 
@@ -240,6 +241,24 @@ SEVEN_COUNTS = {
     "STS-B": (1379, None, [1379]),
     "SICK-R": (4927, None, [4927]),
 }
+
+
+def test_what_was_fetched_from_the_hub_is_found(tmp_path):
+    row = next(row for row in registry() if row.name == "STS13")
+    theirs = [{"Sentence_A": "a cat", "Sentence_B": "a dog", "relatedness_score": 2.5, "id": 1}]
+    (tmp_path / row.slug).mkdir()
+    keep_split(theirs, tmp_path / row.slug / "test.jsonl")
+    pairs = sets_in(tmp_path)["STS13"]
+    assert (pairs.copy.variant, pairs.first, pairs.gold.tolist()) == ("hub", ["a cat"], [2.5])
+    assert pairs.notes == ("1 scored pairs, published were 1500",)
+    with pytest.raises(TaskError, match="columns cannot be told: x"):
+        keep_split([{"x": 1}], tmp_path / "y.jsonl")
+
+
+def test_cross_lingual_sets_need_both_languages():
+    names = [row.label for row in choose(Choice(languages=("de", "en"), names=("STS17",)))]
+    assert names == ["STS17 (en-de)", "STS17 (en)"]
+    assert "STS17 (en-de)" not in [row.label for row in choose(Choice(languages=("de",)))]
 
 
 @pytest.mark.data

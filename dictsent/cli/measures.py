@@ -175,3 +175,33 @@ def exposure_command(
     table(["set", "language", "pairs", "exposed", "nearly", "for example"], rows, left=2)
     note(f"{total:,} of {sum(r.pairs for r in found):,} pairs hold a sentence that is a definition of the store")
     note(f"({NORMALISATION}; nearly: {NEAR:.0%} of the words in common)")
+
+
+@eval_command.command("fetch")
+@lang_option
+@click.option("--set", "names", multiple=True, metavar="NAME", help="Only this set; may be repeated.")
+@click.option("--protocol", type=click.Choice(["paper", "mteb"]), default="mteb", show_default=True)
+@click.option("--revision", default="", help="Of the data set on the hub, with one --set; by default the newest.")
+def fetch_command(language: str, names: tuple[str, ...], protocol: str, revision: str) -> None:
+    """Fetch similarity sets from the hub into the cache, where `eval sts` finds them."""
+    from dictsent.cli.evaluation import cache_folder
+    from dictsent.errors import TaskError
+    from dictsent.languages import find_language
+    from dictsent.tasks.data import Choice, choose
+    from dictsent.tasks.hub import fetch
+
+    tags = (find_language(language),) if language else () if names else ("en",)
+    rows = [row for row in choose(Choice(protocol=protocol, languages=tags, names=names)) if row.hub]
+    failed = []
+    for row in rows:
+        try:
+            files = fetch(row, cache_folder(), revision=revision)
+            note(f"{row.label}: {', '.join(str(path) for path in files)}; licence: {row.licence}")
+        except TaskError as error:
+            failed.append(row.label)
+            note(f"{row.label}: {error}")
+    if failed or not rows:
+        raise TaskError(
+            f"{len(failed)} of {len(rows)} sets could not be fetched" if rows else "the hub holds no such set",
+            hint="what was fetched is kept" if len(failed) < len(rows) else "--data names a folder of sets",
+        )

@@ -5,10 +5,12 @@ Before: sets.toml, one row a set, and the user's files. After: dictsent.tasks.re
 
 from __future__ import annotations
 
+import math
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
@@ -24,6 +26,7 @@ SEVEN = ("STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R")
 """The papers' columns, in their order (DefSent, Table 3; DefSent+, Table 3)."""
 
 BY_TEXT = "by text"
+FETCHED = "hub"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +39,7 @@ class Form:
         variant: the kind of text; BY_TEXT where only the content tells raw from SentEval's tokenised, lowercased copy.
         score, first, second: column numbers from 0, column names, or dotted keys of a JSON record.
         joined: the column that holds both sentences, one a line; then first and second are not used.
+        whole: one file holds all subsets, which then cannot be told apart.
         keep: only rows with these values, by column name or (as text) number.
     """
 
@@ -49,6 +53,7 @@ class Form:
     delimiter: str = "tab"
     header: bool = False
     quoting: bool = False
+    whole: bool = False
     keep: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -58,12 +63,12 @@ class PairSet:
 
     name: str
     language: str
-    scale: tuple[float, float]
     split: str
-    pairs: Mapping[str, int]
     origin: str
     licence: str
     source: str
+    scale: tuple[float, float] = (-math.inf, math.inf)
+    pairs: Mapping[str, int] = field(default_factory=dict)
     forms: tuple[Form, ...] = ()
     gold: Mapping[str, str] = field(default_factory=dict)
     protocol: str = ""
@@ -71,11 +76,24 @@ class PairSet:
     exposed: tuple[str, ...] = ()
     same_as: str = ""
     hub: Mapping[str, Any] = field(default_factory=dict)
+    second_language: str = ""
 
     @property
     def label(self) -> str:
         """The name with the language where the name does not tell: "STSb-multi-mt (de)"."""
-        return self.name if self.language == "en" and self.name in SEVEN else f"{self.name} ({self.language})"
+        if self.language == "en" and self.name in SEVEN:
+            return self.name
+        return f"{self.name} ({self.tag})"
+
+    @property
+    def tag(self) -> str:
+        """The language, or both of a cross-lingual set: "en-de"."""
+        return f"{self.language}-{self.second_language}" if self.second_language else self.language
+
+    @property
+    def slug(self) -> str:
+        """The name of the folder that `eval fetch` keeps it in."""
+        return re.sub(r"[^A-Za-z0-9.-]+", "-", f"{self.label} {self.protocol}").strip("-").lower()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,20 +125,33 @@ def registry() -> tuple[PairSet, ...]:
 
 
 def _expand(row: dict[str, Any]) -> Iterator[PairSet]:
-    codes = row.pop("codes", {})
-    languages = row.pop("languages", None) or [row["language"]]
+    codes, crossings = row.pop("codes", {}), row.pop("crossings", [])
+    languages = row.pop("languages", None) or crossings or [row["language"]]
     for language in languages:
         names = {"language": language, "code": codes.get(language, language)}
         values: dict[str, Any] = _fill(row, names) | {"language": language}
+        if crossings:
+            one, _, two = language.partition("-")
+            values |= {"language": one, "second_language": "" if two == one else two}
         if isinstance(values.get("same_as"), dict):
             values["same_as"] = values["same_as"].get(language, "")
         if codes and row.get("gold"):
             values["gold"], values["pairs"] = row["gold"][language], row["pairs"][language]
-        values["forms"] = tuple(Form(**form) for form in values["forms"])
-        values["scale"] = (float(values["scale"][0]), float(values["scale"][1]))
+        values["forms"] = tuple(Form(**form) for form in values.get("forms", ()))
+        if "scale" in values:
+            values["scale"] = (float(values["scale"][0]), float(values["scale"][1]))
         for name in ("subsets", "exposed"):
             values[name] = tuple(values.get(name, ()))
-        yield PairSet(**values)
+        bare = PairSet(**values)
+        yield replace(bare, forms=(*bare.forms, fetched_form(bare))) if bare.hub else bare
+
+
+def fetched_form(row: PairSet) -> Form:
+    """The form of what `eval fetch` keeps: JSON lines, all subsets together."""
+    paths = {split: [f"{row.slug}/{split}.jsonl"] for split in row.hub["splits"]}
+    return Form(
+        reader="json", variant=FETCHED, paths=paths, score="score", first="sentence1", second="sentence2", whole=True
+    )
 
 
 def _fill(value: Any, names: Mapping[str, str]) -> Any:
@@ -231,8 +262,9 @@ def _names(row: PairSet) -> set[str]:
 
 
 def speaks(row: PairSet, languages: Sequence[str]) -> bool:
-    """Whether the set is in one of the languages (pt-BR is found under pt)."""
-    return key_language(row.language) in {key_language(tag) for tag in languages}
+    """Whether the set is in these languages (pt-BR is found under pt); a cross-lingual one needs both."""
+    known = {key_language(tag) for tag in languages}
+    return all(key_language(tag) in known for tag in (row.language, row.second_language) if tag)
 
 
 def find(choice: Choice, folders: Sequence[Path]) -> tuple[list[Copy], list[LeftOut]]:
@@ -263,7 +295,7 @@ def locate(row: PairSet, shelf: Shelf, choice: Choice) -> tuple[list[Copy], str]
     refused: list[str] = []
     for form in row.forms:
         for variant, files in _gather(row, form, split, shelf, refused).items():
-            missing = tuple(name for name in row.subsets if name not in files)
+            missing = () if form.whole else tuple(name for name in row.subsets if name not in files)
             copies.append(Copy(set=row, split=split, variant=variant, form=form, files=files, missing=missing))
     wanted = [
         copy for copy in copies if choice.variant in ("", copy.variant) or not copy.variant or not _has_forms(row)
@@ -274,6 +306,8 @@ def locate(row: PairSet, shelf: Shelf, choice: Choice) -> tuple[list[Copy], str]
         return [], f"only as {' and '.join(copy.variant for copy in copies)}, not as {choice.variant}"
     if refused:
         return [], refused[0]
+    if row.hub and all(form.whole for form in row.forms):
+        return [], "not fetched (dictsent eval fetch)"
     if not any(split in form.paths for form in row.forms):
         return [], f"has no {split} split with public scores"
     return [], "not found (--data names a folder of sets)"
@@ -281,7 +315,7 @@ def locate(row: PairSet, shelf: Shelf, choice: Choice) -> tuple[list[Copy], str]
 
 def _has_forms(row: PairSet) -> bool:
     """Whether copies of this set differ in their text, so that a wanted variant applies to it."""
-    return len(row.forms) > 1 or any(form.variant == BY_TEXT for form in row.forms)
+    return len({form.variant for form in row.forms}) > 1 or any(form.variant == BY_TEXT for form in row.forms)
 
 
 def _gather(row: PairSet, form: Form, split: str, shelf: Shelf, refused: list[str]) -> dict[str, dict[str, Path]]:
@@ -289,7 +323,7 @@ def _gather(row: PairSet, form: Form, split: str, shelf: Shelf, refused: list[st
     from dictsent.tasks.readers import text_variant, why_not
 
     found: dict[str, dict[str, Path]] = {}
-    for subset in row.subsets or ("",):
+    for subset in ("",) if form.whole else row.subsets or ("",):
         for pattern in form.paths.get(split, ()):
             for path in shelf.match(pattern.replace("{subset}", subset)):
                 if reason := why_not(path, form):
@@ -302,5 +336,5 @@ def _gather(row: PairSet, form: Form, split: str, shelf: Shelf, refused: list[st
 
 def unknown_fields(row: Mapping[str, Any]) -> list[str]:
     """Keys of a registry row that no field takes; a test keeps sets.toml free of them."""
-    known = {f.name for f in fields(PairSet)} | {"languages", "codes"}
+    known = {f.name for f in fields(PairSet)} | {"languages", "codes", "crossings"}
     return [key for key in row if key not in known]

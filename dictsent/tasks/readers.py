@@ -97,7 +97,7 @@ def load(copy: Copy) -> SentencePairs:
     Raises:
         TaskError: a file cannot be read, is not in its form, or most of it cannot be used.
     """
-    order = copy.set.subsets or ("",)
+    order = ("",) if copy.form.whole else copy.set.subsets or ("",)
     subsets = tuple(
         load_file(copy.files[name], copy.form, name=name, scale=copy.set.scale) for name in order if name in copy.files
     )

@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from dictsent.tasks.data import SEVEN
+from dictsent.tasks.data import SEVEN, registry
 from dictsent.tasks.embedding import Matrix, lengths
 from dictsent.tasks.readers import SentencePairs
 from dictsent.tasks.scores import Score
@@ -121,7 +121,7 @@ def _score(
             bounds = interval(statistic, similarity, gold, resamples=scoring.resamples, seed=scoring.seed)
     return Score(
         task=f"{row.name}/{subset}" if subset else row.name,
-        language=row.language,
+        language=row.tag,
         split=pairs.copy.split,
         protocol="smoke" if row.protocol == "smoke" else scoring.protocol,
         variant=pairs.copy.variant if variant is None else variant,
@@ -152,9 +152,12 @@ def averages(scores: Iterable[Score]) -> list[Score]:
     if not found:
         return []
     whole = {task: found[task, False] for task in SEVEN if (task, False) in found}
-    unexposed = {task: found.get((task, True), score) for task, score in whole.items()}
+    exposed = {row.name for row in registry() if row.exposed}
+    known = {task: found.get((task, True)) or (None if task in exposed else score) for task, score in whole.items()}
+    unexposed = {task: score for task, score in known.items() if score is not None}
     variant = _common_variant(list(whole.values()))
-    return [_average(whole, variant), _average(unexposed, variant + UNEXPOSED)]
+    averages = [_average(whole, variant)]
+    return averages + ([_average(unexposed, variant + UNEXPOSED)] if unexposed else [])
 
 
 def _common_variant(scores: Sequence[Score]) -> str:
