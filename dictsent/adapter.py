@@ -101,6 +101,10 @@ class Adapter(ABC):
         """The files the source at `path` consists of: its checksum covers them, a folder's walk counts them as read."""
         return sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
 
+    def parts(self, source: str) -> list[str]:
+        """The sources in one file, as `describe` and `read` take them: itself, for formats that hold one dictionary."""
+        return [source]
+
     def checksum(self, source: str) -> str:
         """sha256 of the source's files, by which a second ingest of the same source is recognised."""
         digest = hashlib.sha256()

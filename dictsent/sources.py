@@ -34,6 +34,10 @@ class Found:
     unknown: list[str] = field(default_factory=list)
     faults: list[DictsentError] = field(default_factory=list)
 
+    def add(self, path: str, adapter: type[Adapter]) -> None:
+        """Note every source in what stands at `path`."""
+        self.sources.extend((part, adapter) for part in adapter().parts(path))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
@@ -79,7 +83,7 @@ def find(paths: Iterable[str], adapters: Adapters, *, adapter: str = "") -> Foun
             elif Path(path).is_dir():
                 _walk(Path(path), adapters, found)
             else:
-                found.sources.append((path, identify(path, adapters)))
+                found.add(path, identify(path, adapters))
         except DictsentError as error:
             found.faults.append(error)
     return found
@@ -87,22 +91,23 @@ def find(paths: Iterable[str], adapters: Adapters, *, adapter: str = "") -> Foun
 
 def _claim(adapter: type[Adapter], path: str, found: Found) -> None:
     if adapter.prefix and path.startswith(adapter.prefix) and not Path(path).exists():
-        found.sources.append((path, adapter))
+        found.add(path, adapter)
         return
     check_readable(Path(path))
     if not Path(path).is_dir() or adapter().matches(Path(path)):
-        found.sources.append((path, adapter))
+        found.add(path, adapter)
         return
     files = [p for p in sorted(Path(path).rglob("*")) if p.is_file() and adapter().matches(p)]
     if not files:
         raise SourceError(f"nothing here that adapter {adapter.name} reads", where=path)
-    found.sources.extend((str(p), adapter) for p in files)
+    for file in files:
+        found.add(str(file), adapter)
 
 
 def _walk(folder: Path, adapters: Adapters, found: Found) -> None:
     """Claim the folder as one source, or its files one by one, then its sub-folders."""
     try:
-        found.sources.append((str(folder), identify(str(folder), adapters)))
+        found.add(str(folder), identify(str(folder), adapters))
         return
     except AmbiguousFormatError as error:
         found.faults.append(error)
@@ -119,7 +124,7 @@ def _walk(folder: Path, adapters: Adapters, found: Found) -> None:
         except SourceError:
             unknown.append(path)
         else:
-            found.sources.append((str(path), adapter))
+            found.add(str(path), adapter)
             taken.update(p.resolve() for p in adapter().files(path))
     found.unknown.extend(str(p) for p in unknown if p.resolve() not in taken)
     for path in sorted(p for p in folder.iterdir() if p.is_dir() and not p.name.startswith(".")):

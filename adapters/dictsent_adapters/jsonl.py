@@ -9,8 +9,9 @@ Before: streams.py reads the lines. After: entries. The own form, one JSON objec
      "translation": "", "source": ""}], "labels": ["zoology"], "form_of": "", "etymology": 1, "translation": false}],
      "spellings": [], "place": "data.noun:2084071"}
 
-The first line describes the source; a file holds one source. Every key is a field of dictsent.records, by its name;
-those with the record's default value may be left out, and a definition's language where it is the entry's.
+The first line describes the source; a file that holds several has such a line before each. Every key is a field of
+dictsent.records, by its name; those with the record's default value may be left out, and a definition's language where
+it is the entry's.
 `entry_to_json` and `dictionary_to_json` write it.
 """
 
@@ -19,6 +20,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +28,23 @@ from dictsent.adapter import Adapter, Options, option
 from dictsent.errors import SourceError
 from dictsent.languages import find_language
 from dictsent.records import Definition, Dictionary, Entry, Example, Rejected
-from dictsent_adapters.streams import Line, read_lines, sample_lines, text_encoding
+from dictsent_adapters.sections import part_checksum, part_names, part_of
+from dictsent_adapters.streams import (
+    LINE_LIMIT,
+    Line,
+    damage_as_source_error,
+    open_plain,
+    read_lines,
+    sample_lines,
+    text_encoding,
+)
 from dictsent_adapters.table import EARLY, check_spoilt
 
 FORM = 1
 """The version of the own form, the value of "dictsent" in the first line."""
 _HEADWORDS = ("headword", "word", "entry", "lemma", "term")
 _DEFINITIONS = ("definition", "definitions", "gloss", "glosses", "meaning", "meanings")
+_OWN = '{"dictsent": '
 _DICTIONARY = tuple(f.name for f in fields(Dictionary))
 
 
@@ -72,9 +84,9 @@ class Jsonl(Adapter):
 
     def describe(self, source: str) -> Dictionary:
         """What the first line tells, else the file's name."""
-        path = Path(source)
+        path, number = part_of(source)
         first = next((line for line in sample_lines(path) if line.strip()), "")
-        told = _told(first)
+        told = next(islice(_own_headers(path), number - 1, None), None) if number else _told(first)
         if told is None:
             name = path.name.split(".")[0] or path.name
             return Dictionary(name=name, language=self.options.language, title=path.name)
@@ -85,12 +97,17 @@ class Jsonl(Adapter):
 
     def read(self, source: str) -> Iterator[Entry | Rejected]:
         """One entry a line. Raises SourceError where most lines cannot be used or nothing tells the language."""
-        path = Path(source)
-        spoilt, count = dict[str, int](), 0
+        path, number = part_of(source)
+        spoilt, count, part = dict[str, int](), 0, 0
         for line in read_lines(path, text_encoding(path), self.reading):
             if not line.text.strip() and not line.fault:
                 continue
-            if line.number == 1 and _told(line.text) is not None:
+            if (line.number == 1 or line.text.startswith(_OWN)) and _told(line.text) is not None:
+                part += 1
+                if number and part > number:
+                    break
+                continue
+            if number and part != number:
                 continue
             count += 1
             record = self._read_line(line, path.name)
@@ -102,6 +119,15 @@ class Jsonl(Adapter):
             if not count % EARLY:
                 check_spoilt(spoilt, count, source)
         check_spoilt(spoilt, count, source)
+
+    def parts(self, source: str) -> list[str]:
+        """The file, or each dictionary in it where there are several."""
+        return part_names(source, sum(1 for _ in _own_headers(Path(source))) if self.matches(Path(source)) else 1)
+
+    def checksum(self, source: str) -> str:
+        """Of the file and the dictionary's place in it."""
+        path, number = part_of(source)
+        return part_checksum(super().checksum(str(path)), number)
 
     def _read_line(self, line: Line, file: str) -> Entry | Rejected:
         place = f"{file}, line {line.number}"
@@ -173,7 +199,7 @@ def entry_from_json(found: Mapping[str, Any], place: str, language: str = "") ->
         language=tag,
         definitions=definitions,
         spellings=tuple(_list(found, "spellings", str)),
-        place=_text(found, "place") or place,
+        place=_text(found, "place") if "place" in found else place,
     )
 
 
@@ -214,6 +240,14 @@ def _is_own(found: Mapping[str, Any]) -> bool:
     return "dictsent" in found or (
         "headword" in found and isinstance(definitions, list) and all(isinstance(d, dict) for d in definitions)
     )
+
+
+def _own_headers(path: Path) -> Iterator[Mapping[str, Any]]:
+    """What the lines that begin a dictionary say of it."""
+    with damage_as_source_error(path), open_plain(path) as stream:
+        while line := stream.readline(LINE_LIMIT):
+            if line.startswith(_OWN.encode()) and (told := _told(line.decode("utf-8", "replace"))) is not None:
+                yield told
 
 
 def _told(line: str) -> Mapping[str, Any] | None:

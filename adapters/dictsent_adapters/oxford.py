@@ -18,6 +18,7 @@ from dictsent_adapters.tokenised import detokenise
 
 SPLITS = ("train.txt", "valid.txt", "test.txt")
 MORE = "<|list_more_def|>"
+_OURS = "dictsent"  # rows of our own export are plain text, never tokenised
 _NUMBERED = re.compile(r"(?P<word>.+)%(?P<source>\w+)\.\d+")
 _PARTS = ("noun", "verb", "adjective", "adverb", "pronoun", "preposition", "conjunction", "interjection", "determiner")
 _NOTHING = ("", "[]", "<unk>", "none")
@@ -85,11 +86,11 @@ _Form = Callable[[Sequence[str], str], tuple[str, tuple[Definition, ...]]]
 
 
 def source_files(path: Path) -> list[Path]:
-    """The splits in a folder that has train.txt, or the file itself."""
+    """The splits with something in them of a folder that has train.txt, or the file itself."""
     if not path.is_dir():
         return [path]
     found = [path / name for name in SPLITS if (path / name).is_file()]
-    return found if path / SPLITS[0] in found else []
+    return [file for file in found if file.stat().st_size] if path / SPLITS[0] in found else []
 
 
 def _form(lines: Sequence[str]) -> _Form | None:
@@ -131,6 +132,10 @@ def _shown(word: str, example: str) -> bool:
 def _read_numbered(cells: Sequence[str], language: str) -> tuple[str, tuple[Definition, ...]]:
     """word%oxford.N, part of speech or source, source or context marker, definition, examples ..."""
     numbered = _NUMBERED.fullmatch(cells[0].strip())
+    if numbered and numbered["source"] == _OURS:
+        examples = tuple(Example(cell) for cell in cells[4:] if cell.strip())
+        text = cells[3].strip() if len(cells) > 3 else ""
+        return numbered["word"].strip(), _definitions([text], language, examples, part=cells[1].strip())
     headword = (numbered["word"] if numbered else cells[0]).replace("_", " ").strip()
     text = detokenise(cells[3], language) if len(cells) > 3 else ""
     part = next((cell.lower() for cell in cells[1:3] if cell.lower() in _PARTS), "")

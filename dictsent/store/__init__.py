@@ -3,8 +3,22 @@
 Before: adapters yield records. After: dictsent.pairs chooses what to train on. Only this package knows SQL.
 """
 
+from dictsent.store.comparison import Difference
 from dictsent.store.ingest import Ingested, Origin
 from dictsent.store.read import DefinitionRow, EntryView, SourceRow
-from dictsent.store.store import Store
+from dictsent.store.replay import SenseRow
+from dictsent.store.search import Hit
+from dictsent.store.store import Store, dictionary_of
 
-__all__ = ["DefinitionRow", "EntryView", "Ingested", "Origin", "SourceRow", "Store"]
+__all__ = [
+    "DefinitionRow",
+    "Difference",
+    "EntryView",
+    "Hit",
+    "Ingested",
+    "Origin",
+    "SenseRow",
+    "SourceRow",
+    "Store",
+    "dictionary_of",
+]

@@ -55,13 +55,28 @@ def open_engine(path: Path, *, create: bool) -> Engine:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    name = str(path)
+    return sqlite3.connect(_address(path), timeout=_BUSY_SECONDS, check_same_thread=False, uri=True)
+
+
+def _address(path: Path) -> str:
+    address = path.resolve().as_uri()
     if path.exists() and not is_writable(path):
         # Even to read a store in WAL mode SQLite writes beside it, unless it is told that nobody does.
         wal = Path(f"{path}-wal")
-        mode = "mode=ro" if wal.exists() and wal.stat().st_size else "mode=ro&immutable=1"
-        name = f"{path.resolve().as_uri()}?{mode}"
-    return sqlite3.connect(name, timeout=_BUSY_SECONDS, check_same_thread=False, uri=name != str(path))
+        return f"{address}?mode=ro" if wal.exists() and wal.stat().st_size else f"{address}?mode=ro&immutable=1"
+    return address
+
+
+@contextmanager
+def side_by_side(path: Path, other: Path) -> Iterator[sqlite3.Connection]:
+    """A connection on the store at `path` with the one at `other` attached as `other`; for reading only."""
+    connection = _connect(path)
+    try:
+        connection.execute("PRAGMA query_only = ON")
+        connection.execute("ATTACH DATABASE ? AS other", (_address(other),))
+        yield connection
+    finally:
+        connection.close()
 
 
 def is_writable(path: Path) -> bool:

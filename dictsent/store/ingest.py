@@ -51,12 +51,16 @@ FROM staged_spelling s JOIN entry e ON e.language = s.language AND e.headword = 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """How a source was read: enough to recognise the same reading again."""
+    """How a source was read: enough to recognise the same reading again.
+
+    `rejected` counts records that an earlier reading could not use, where the records come from another store.
+    """
 
     adapter: str
     location: str
     checksum: str
     options: str = "{}"
+    rejected: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

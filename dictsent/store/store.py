@@ -5,9 +5,9 @@ Before: dictsent.adapter's readers hand in records. After: dictsent.pairs, dicts
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Self
 
@@ -16,10 +16,12 @@ from sqlalchemy import Connection
 from dictsent.errors import EmptyStoreError, LanguageError, StoreError
 from dictsent.languages import display_name
 from dictsent.records import Dictionary, Entry, Rejected, fold_space
-from dictsent.store import ingest, read, removal, search
-from dictsent.store.database import open_engine, reflect, reported
+from dictsent.store import comparison, ingest, read, removal, replay, search
+from dictsent.store.comparison import Difference
+from dictsent.store.database import open_engine, reflect, reported, side_by_side
 from dictsent.store.ingest import Ingested, Origin
 from dictsent.store.read import DefinitionRow, EntryView, SourceRow
+from dictsent.store.replay import SenseRow
 from dictsent.store.search import Hit
 
 
@@ -103,7 +105,8 @@ class Store:
         source = ingest.insert_source(connection, table, dictionary=replace(dictionary, name=name), origin=origin)
         counts = ingest.write_records(connection, records, source=source, on_reject=on_reject)
         search.index_rows(connection, beyond)
-        ingest.finish_source(connection, table, source=source, counts=counts)
+        records_read, new, rejected = counts
+        ingest.finish_source(connection, table, source=source, counts=(records_read, new, rejected + origin.rejected))
         added, lost = removal.differences(connection, source) if older is not None else (0, 0)
         written = next(s for s in read.read_sources(connection, self._tables) if s.id == source)
         return replace(_unchanged(written), new=True, replaced=older is not None, added=added, lost=lost)
@@ -117,6 +120,35 @@ class Store:
                 raise StoreError(f"no source is named {name!r}", where=str(self.path), hint=f"sources: {known}")
             removal.delete_source(connection, rows[name].id)
             return rows[name]
+
+    def merge(self, other: Store) -> list[Ingested]:
+        """Take over the sources of another store, each in a transaction of its own, as if they were ingested here."""
+        return [self._take(other, row) for row in other.sources()]
+
+    def _take(self, other: Store, row: SourceRow) -> Ingested:
+        origin = Origin(
+            adapter=row.adapter,
+            location=row.location,
+            checksum=row.checksum,
+            options=row.options,
+            rejected=row.rejected,
+        )
+        return self.ingest(dictionary_of(row), other.records(row), origin=origin)
+
+    def records(self, source: SourceRow, *, language: str = "") -> Iterator[Entry]:
+        """Stream a source's entries as its adapter yielded them (see dictsent.store.replay)."""
+        with self._connect() as connection:
+            yield from replay.read_entries_of(connection, source.id, language=language)
+
+    def senses(self, language: str) -> Iterator[SenseRow]:
+        """Stream each definition once with what its first source says of it (see dictsent.store.replay)."""
+        with self._connect() as connection:
+            yield from replay.read_senses(connection, language=language)
+
+    def differences(self, other: Store, *, sample: int = 3) -> Mapping[str, Difference]:
+        """What is only in this store or only in the other (see dictsent.store.comparison)."""
+        with reported(self.path), side_by_side(self.path, other.path) as connection:
+            return comparison.compare_stores(connection, sample=sample)
 
     def sources(self) -> list[SourceRow]:
         """All sources, oldest first."""
@@ -170,6 +202,11 @@ class Store:
             raise LanguageError(
                 f"the store holds no {display_name(language)} entries", where=str(self.path), hint=f"it holds {names}"
             )
+
+
+def dictionary_of(row: SourceRow) -> Dictionary:
+    """What the store knows of a source, as its adapter said it."""
+    return Dictionary(**{field.name: getattr(row, field.name) for field in fields(Dictionary)})
 
 
 def _unchanged(row: SourceRow) -> Ingested:
