@@ -13,10 +13,10 @@ quickstart: $(READY)
 	$(BIN)/dictsent run quickstart
 
 test: $(READY)
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto
 
 test-slow: $(READY)
-	$(BIN)/pytest -m "slow or not slow"
+	$(BIN)/pytest -n auto -m "slow or not slow"
 
 lint: $(READY)
 	$(BIN)/ruff check .

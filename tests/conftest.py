@@ -12,6 +12,8 @@ from tiny import WORDS, byte_tokenizer, train_masked, word_tokenizer
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
+# Several test processes with a thread for each core get in one another's way.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 for name in ("DICTSENT_STORE", "DICTSENT_RUNS", "DICTSENT_DATA", "DICTSENT_WORDNET"):
     os.environ.pop(name, None)
 
