@@ -100,8 +100,8 @@ def judge_heading(expected: dict[str, Any], sense: Sense, tally: Tally) -> list[
         tally.examples[1] += 1
         if not good:
             wrong.append(f"EXAMPLE {example} not in {sense.examples}")
-    if expected.get("form_of") or expected.get("alt_of"):
-        lemma = (expected.get("form_of") or expected.get("alt_of"))[0]["word"]
+    if lemmas := expected.get("form_of") or expected.get("alt_of") or []:
+        lemma = lemmas[0]["word"]
         tally.forms[0] += sense.form_of == lemma
         tally.forms[1] += 1
         if sense.form_of != lemma:

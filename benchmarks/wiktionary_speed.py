@@ -1,6 +1,7 @@
 """Reading speed of the Wiktionary adapter: MB of XML per CPU second, peak memory, workers, and the ratio to peers.
 
 usage: python benchmarks/wiktionary_speed.py EXPORT [--megabytes 200] [--jobs 2] [--peers] [--folder DIR]
+       python benchmarks/wiktionary_speed.py --hostile
 
 EXPORT is a real export (.xml or .xml.bz2). Its pages are repeated with changed titles up to the size asked for, written
 plain and as a multistream .bz2 of 100 pages a stream, and read without a store. Both readings of the file (templates,
@@ -17,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from dictsent.records import Entry
@@ -27,6 +28,33 @@ from dictsent_adapters.wiktionary.adapter import WiktionaryOptions
 from dictsent_adapters.wiktionary.dump import page_elements, read_head
 
 PAGES_A_STREAM = 100
+
+HOSTILE: dict[str, Callable[[int], str]] = {
+    "open braces": lambda n: "{{" * n,
+    "closed braces": lambda n: "}}" * n,
+    "brace runs": lambda n: "{" * n + "}" * n,
+    "nested templates": lambda n: "{{a|" * n + "}}" * n,
+    "nested parameters": lambda n: "{{{a|" * n + "}}}" * n,
+    "nested links": lambda n: "[[" * n + "]]" * n,
+    "crossed": lambda n: "{{[[" * n + "}}]]" * n,
+    "files": lambda n: "[[File:a|[[b]]" * n,
+    "arguments": lambda n: "{{lb|en" + "|a" * n + "}} x",
+    "labels": lambda n: "{{lb|en|a}} " * n + "x",
+    "italic brackets": lambda n: "(''a'') " * n,
+    "quotes": lambda n: "''" * n,
+    "references": lambda n: "<ref>" * n,
+    "nowiki": lambda n: "<nowiki>" * n,
+    "comments": lambda n: "<!--" * n,
+    "spaces": lambda n: "a" + " " * n + "b",
+    "heading spaces": lambda n: "a\n==" + " " * n + "x",
+    "headings": lambda n: "a" + "\n== a " * n,
+    "hashes": lambda n: "a\n" + "#" * n + " b",
+    "list lines": lambda n: "a" + "\n# b" * n,
+    "example lines": lambda n: "a" + "\n#: ''b'' — c" * n,
+    "dashes": lambda n: "a\n#: ''" + "b'' — (" * n,
+    "variants": lambda n: "-{" * n + "}-" * n,
+    "broken lines": lambda n: "{{a\n" * n + "}}" * n,
+}
 
 
 def repeated(export: Path, megabytes: int) -> Iterator[bytes]:
@@ -132,6 +160,19 @@ def _wiktextract(pages: list[dict[str, str]], size: float, ours: float) -> None:
     print(f"wiktextract parse_page  {1 / theirs:8.3f} MB/s; ratio {theirs / ours:.0f}  n={len(some)} pages")
 
 
+def hostile() -> None:
+    """How the time grows from n to 4 n on pages made to cost more than their length: linear is 4."""
+    extract("", title="x", edition="en")
+    for name, made in HOSTILE.items():
+        seconds = []
+        for size in (20_000, 80_000):
+            text = "==English==\n===Noun===\n# " + made(size) + "\n# last\n"
+            start = time.process_time()
+            extract(text, title="x", edition="en")
+            seconds.append(time.process_time() - start)
+        print(f"{name:18} {seconds[0]:7.3f} s {seconds[1]:7.3f} s  x{seconds[1] / max(seconds[0], 1e-4):.1f}")
+
+
 def main() -> None:
     """Read the arguments, build the files, measure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -139,6 +180,7 @@ def main() -> None:
     parser.add_argument("--megabytes", type=int, default=200)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--hostile", action="store_true")
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--once", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--size", type=int, help=argparse.SUPPRESS)
@@ -151,6 +193,9 @@ def main() -> None:
             f"{entries:,} entries, {definitions:,} definitions, peak {peak:.0f} MB",
             flush=True,
         )
+        return
+    if options.hostile:
+        hostile()
         return
     if options.export is None:
         parser.error("give an export")

@@ -89,11 +89,7 @@ def read_head(path: Path) -> Head:
     Raises:
         SourceError: no MediaWiki export (says what it is instead), or one that declares a document type.
     """
-    with open_dump(path) as stream, damage_as_source_error(path):
-        start = b""
-        while b"<page>" not in start and len(start) < LONGEST_HEAD and (block := stream.read(BLOCK // 16)):
-            start += block
-    start = start.removeprefix(b"\xef\xbb\xbf")
+    start = _first_bytes(path).removeprefix(b"\xef\xbb\xbf")
     if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise SourceError("not UTF-8: MediaWiki exports always are", where=str(path), hint=HINT)
     for name, pattern in _OTHERS:
@@ -108,6 +104,23 @@ def read_head(path: Path) -> Head:
         shown = root[1][:40].decode("utf-8", "replace")
         raise SourceError(f"the root element is <{shown}>, not <mediawiki>", where=str(path), hint=HINT)
     return _head(start[: start.find(b"<page>") if b"<page>" in start else len(start)], path)
+
+
+def _first_bytes(path: Path) -> bytes:
+    """The file up to its first page; of a damaged one, what can be read."""
+    start = b""
+    with open_dump(path) as stream:
+        while b"<page>" not in start and len(start) < LONGEST_HEAD:
+            try:
+                block = _read(stream, path)
+            except SourceError:
+                if not start:
+                    raise
+                break
+            if not block:
+                break
+            start += block
+    return start
 
 
 def _head(start: bytes, path: Path) -> Head:
@@ -210,8 +223,10 @@ def _plain_blocks(path: Path, reading: Reading) -> Iterator[Block]:
 
 
 def _read(stream: BinaryIO, path: Path) -> bytes:
+    """The next bytes: what is there before a damaged place, and only then the error."""
     with damage_as_source_error(path):
-        return stream.read(BLOCK)
+        some: bytes = getattr(stream, "read1", stream.read)(BLOCK)
+        return some
 
 
 def _check_end(tail: bytes, path: Path, reading: Reading) -> None:

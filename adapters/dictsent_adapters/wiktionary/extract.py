@@ -98,7 +98,7 @@ class _Reader:
         self.page = Page()
         self.context = Context(layout.option("own_language", layout.code), place=f"page {title!r}")
         self.spellings: list[str] = []
-        self.speech_level = 0
+        self.speech_start = 0
 
     def read(self, wikitext: str) -> Page:
         """All sections in order."""
@@ -156,14 +156,27 @@ class _Reader:
         if heading.kind == "etymology":
             self._etymology(heading)
         elif heading.kind == "part_of_speech":
-            self.speech_level = section.level
+            self.speech_start = len(self.builder.found.senses)
             self._set_context(heading, self.context.etymology)
         elif heading.kind == "spellings":
             self.spellings += _linked_words(section.body)
             return
         elif heading.kind == "other" or not section.body:
+            self._paired_examples(section)
             return
         self._body(section, heading)
+
+    def _paired_examples(self, section: _Section) -> None:
+        """Examples that stand in a section of their own, each with the numbers of its definitions (de, pl)."""
+        if not any(section.title.casefold().strip("{}") == name for name in self.layout.option("example_sections", [])):
+            return
+        numbered = shapes.numbered_examples(section.body, self.layout)
+        senses = self.builder.found.senses
+        for position in range(self.speech_start, len(senses)):
+            sense = senses[position]
+            if isinstance(sense, Sense) and sense.index in numbered:
+                found = self.builder.examples(numbered[sense.index], sense.language)
+                senses[position] = replace(sense, examples=(*sense.examples, *found))
 
     def _speech(self, section: _Section, heading: Heading) -> None:
         """The part of speech of an edition that has no heading for it, and its pages of mere forms."""
@@ -180,7 +193,7 @@ class _Reader:
         if self.spellings:
             self.builder.found.senses[:] = self._spelled(self.builder.found.senses)
         self.context = Context(heading.value, place=self.context.place)
-        self.speech_level = 0
+        self.speech_start = len(self.builder.found.senses)
         if self._left_out() and self.layout.language_heading is None:
             self.page.skipped[heading.value] += 1
 
@@ -252,7 +265,7 @@ class _Reader:
         if heading.kind == "unknown" and heading.title:
             return []
         if heading.kind == "part_of_speech" and not self.layout.option("paragraphs"):
-            return []
+            return [Item(line) for line in shapes.form_templates(group.paragraphs, self.builder.renderer)]
         return numbered_paragraphs(shapes.text_paragraphs(group.paragraphs, self.title, self.builder.renderer))
 
     def _spelled(self, senses: list[Sense | Rejected]) -> list[Sense | Rejected]:

@@ -155,13 +155,19 @@ class PageReader:
         return Definition(
             text=text,
             language=self.own,
-            part_of_speech=sense.part_of_speech or sense.heading.lower(),
+            part_of_speech=sense.part_of_speech or _own_word(self.layout.code, sense.heading),
             sense=sense.index,
             examples=tuple(Example(e.text.replace("\n", " "), e.translation, e.source) for e in sense.examples),
             labels=sense.labels,
             form_of=sense.form_of,
             etymology=sense.etymology,
         )
+
+
+@lru_cache(maxsize=4096)
+def _own_word(edition: str, heading: str) -> str:
+    """A heading that no list of the edition knows, as the part of speech; "" for headings such as "Definitions"."""
+    return heading.lower() if load(edition).classify(3, heading).kind in ("unknown", "language") else ""
 
 
 def _only_introduces(sense: Sense) -> bool:
@@ -177,10 +183,15 @@ def _without_notes(sense: Sense) -> list[str]:
 
 
 def _joined(glosses: list[str]) -> str:
-    """Parent and child as one text, without a space where the script has none."""
+    """Parent and child as one text, a colon between them where the parent ends without a mark of its own."""
     made = ""
     for gloss in glosses:
-        made += gloss if not made or made[-1] >= "\u2e80" else f" {gloss}"
+        wide = made[-1:] >= "\u2e80"
+        if made and (made[-1].isalnum() or made[-1] in ")）"):
+            made += "：" if wide else ": "
+        elif made and not wide:
+            made += " "
+        made += gloss
     return made
 
 

@@ -39,7 +39,7 @@ _FLAT_TEMPLATE = re.compile(r"\{\{([^{}\[\]]*)\}\}")
 _SIMPLE_LINK = re.compile(r"\[\[([^\[\]{}|\n]+)(?:\|([^\[\]{}|\n]*))?\]\]")
 _LABEL_TEXT = re.compile(r"\s*[(（〈⟨][^()（）]*[)）〉⟩][\s:,]*")
 _FORM_LINK = re.compile(r"form-of-definition-link[^>]*>(.*?)(?=</span>|\Z)", re.DOTALL)
-_PUNCTUATION = re.compile(r"^[\s,;·]+|[\s,;]+$")
+_WIDE_SPACE = re.compile("(?<=[\u2e80-\u9fff\uff00-\uffef]) (?=[\u2e80-\u9fff\uff00-\uffef])")
 _JOINED = {"_": " ", "and": " and ", "or": " or ", "&": " & "}
 _HTML_LABEL = ("usage-label", "ib-brac", "qualifier-brac")
 
@@ -205,6 +205,7 @@ class Renderer:
     def _example(self, rule: Rule, arguments: Arguments) -> Example:
         made = [plain(written_out(pattern(arguments)), breaks="\n") for pattern in rule.patterns]
         text, translation, source = (*made, "", "")[:3]
+        text = _WIDE_SPACE.sub("", text)
         return Example(text, translation, source)
 
     def _label(self, kind: str, name: str, arguments: Arguments) -> str:

@@ -42,11 +42,13 @@ class Arguments:
         return ""
 
     def words(self) -> list[str]:
-        """The positional arguments that are words: no language code in front or behind, none empty."""
+        """The positional arguments that are words: without the language's code, in front (`lb|en|…`) or behind (fr)."""
         words = list(self.positional)
-        if words and LANGUAGE_CODE.fullmatch(words[0]):
+        first = bool(words) and bool(LANGUAGE_CODE.fullmatch(words[0]))
+        last = len(words) > 1 and bool(LANGUAGE_CODE.fullmatch(words[-1]))
+        if first and not (last and len(words[-1]) < len(words[0]) == 3):
             words = words[1:]
-        if words and LANGUAGE_CODE.fullmatch(words[-1]):
+        elif last:
             words = words[:-1]
         return [word for word in words if word]
 

@@ -131,7 +131,7 @@ class SenseBuilder:
         every_label = (*above.labels, *own_labels, *labels)
         lemma = self._lemma(gathered.lemma, gathered.links, gloss, context) or above.lemma
         children = [*item.children, *_expanded_children(more, item.depth)]
-        examples = (*gathered.examples, *self.examples(item.lines, context.language))
+        examples = (*(e for e in gathered.examples if e.text), *self.examples(item.lines, context.language))
         below = _Above((*above.glosses, gloss) if gloss else above.glosses, every_label, lemma)
         if holds_markup(gloss):
             self._reject("markup left", context, item.text)
@@ -247,6 +247,7 @@ class SenseBuilder:
                 made[-1] = _continue(made[-1], shown, quoting=quoting)
                 quoting = False
             elif marks or self.layout.option("plain_examples"):
+                shown = _EXAMPLE_WORD.sub("", shown)
                 made.append(self._split(rendered, shown, language))
                 own = language == self.layout.code
                 open_marks, quoting = len(marks), marks.endswith("*") and (own or _is_source(text))
@@ -275,6 +276,9 @@ class SenseBuilder:
         return Example(text, rest)
 
 
+_EXAMPLE_WORD = re.compile(
+    r"^(?:Ejemplos?|Exemples?|Esempio|Exemplos?|Beispiele?|Przykład|Примеры?|用例|例)\s*[:：]\s*"
+)
 _TRANSLATED = re.compile(
     r"\s*''(.+)''\s*(?:(?:<ref.*)?\s*(?:—|–|―|→|&mdash;|&ndash;|\s-\s|\s=\s)\s*(.+)|(?:<small>)?\s*\((.+)\)\s*(?:</small>)?\s*\.?)\s*$",
     re.DOTALL,

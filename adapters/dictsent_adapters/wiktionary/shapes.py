@@ -40,6 +40,46 @@ def group_context(group: Group, context: Context, layout: Layout) -> Context:
     return replace(context, part_of_speech=heading.value, heading=words, form=form)
 
 
+_INDEXED = {
+    "german": re.compile(r"[:*]+\s*\[([^\[\]\n]{1,20})\]\s*(.+)"),
+    "polish": re.compile(r":?\s*\(([^()\n]{1,20})\)\s*(.+)"),
+}
+
+
+def numbered_examples(body: str, layout: Layout) -> dict[str, list[tuple[str, str]]]:
+    """The lines of an example section by the number of the definition they belong to: `:[1, 2] …`, `: (1.1-3) …`."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for line in logical_lines(body):
+        match = _INDEXED[layout.shape].match(line)
+        for number in _numbers(match[1]) if match else ():
+            found.setdefault(number, []).append((":", match[2] if match else ""))
+    return found
+
+
+def _numbers(text: str) -> list[str]:
+    """ "1, 2" to 1 and 2, "1–3" to 1, 2 and 3, "1.1-3" to 1.1, 1.2 and 1.3; "2a" stays."""
+    numbers: list[str] = []
+    for piece in re.split(r"\s*,\s*", text.strip()):
+        span = re.fullmatch(r"(\d+\.)?(\d{1,3})\s*[–-]\s*(\d{1,3})", piece)
+        if span:
+            numbers += [f"{span[1] or ''}{n}" for n in range(int(span[2]), min(int(span[3]), int(span[2]) + 50) + 1)]
+        elif numbers and piece.isdigit() and "." in numbers[0]:
+            numbers.append(f"{numbers[0].split('.')[0]}.{piece}")
+        else:
+            numbers.append(piece)
+    return numbers
+
+
+def form_templates(paragraphs: list[str], renderer: Renderer) -> list[str]:
+    """The lines that are nothing but a template standing for a definition (nl `{{noun-pl|hond}}`)."""
+    kept = []
+    for line in paragraphs:
+        node = next((node for node in parse(line) if not isinstance(node, str)), None)
+        if line.startswith("{{") and isinstance(node, Template) and _stands_for_gloss(node, renderer):
+            kept.append(line)
+    return kept
+
+
 def text_paragraphs(paragraphs: list[str], title: str, renderer: Renderer) -> list[str]:
     """The lines of running text that can be a definition: not the head line, a lone template or a file."""
     kept = []
