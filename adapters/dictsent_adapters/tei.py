@@ -129,7 +129,9 @@ def _languages(path: Path, header: Any, title: str) -> tuple[str, str]:
     """The languages of headwords and of definitions or translations, "" where nothing tells."""
     marked = {}
     for element in () if header is None else header.iterfind(".//{*}langUsage/{*}language"):
-        marked[element.get("n") or element.get("role") or ""] = tag_of_code(element.get("ident", ""))
+        codes = [plain_text(i) for i in children(element, "idno") if i.get("type") == "iso639-3"]
+        tag = next(filter(None, map(tag_of_code, [*codes, element.get("ident", "")])), "")
+        marked[element.get("n") or element.get("role") or ""] = tag
     if {"source", "target"} <= marked.keys():
         return marked["source"], marked["target"]
     if pair := _PAIR.match(path.name):
@@ -201,8 +203,8 @@ def _own_definitions(element: Any, language: str, target: str, part: str) -> Ite
     found: list[tuple[str, str, bool]] = []
     equivalents: dict[str, list[str]] = {}
     for cit in children(element, "cit"):
-        if cit.get("type") in _TRANSLATIONS:
-            for quote in children(cit, "quote", "orth", "form"):
+        for quote in children(cit, "quote", "orth", "form"):
+            if (cit.get("type") or quote.get("type")) in _TRANSLATIONS:
                 equivalents.setdefault(quote.get(XML_LANG) or cit.get(XML_LANG, ""), []).append(plain_text(quote))
     for definition in children(element, "def"):
         marked = definition.get(XML_LANG, "") or (language if equivalents else "")
