@@ -46,14 +46,14 @@ def build_vectors(documents: Sequence[Sequence[int]], size: int, settings: Scrat
     Raises:
         EncoderError: too few distinct tokens for even the smallest width.
     """
-    information = _ppmi(_cooccurrences(documents, size, settings.window))
+    information = ppmi(cooccurrences(documents, size, settings.window))
     seen = int((information.getnnz(axis=1) > 0).sum())
-    width = min(settings.width, seen // 4 // WIDTH_UNIT * WIDTH_UNIT)
-    if width < WIDTH_UNIT:
+    if seen < 2 * WIDTH_UNIT:
         raise EncoderError(
             f"the definitions hold only {seen} different words or pieces that recur",
             hint="ingest more dictionaries, or name a pretrained encoder with --encoder",
         )
+    width = min(settings.width, max(WIDTH_UNIT, seen // 8 // WIDTH_UNIT * WIDTH_UNIT))
     left, values, _ = randomized_svd(
         information, n_components=width, n_oversamples=16, n_iter=3, random_state=settings.seed
     )
@@ -62,7 +62,7 @@ def build_vectors(documents: Sequence[Sequence[int]], size: int, settings: Scrat
     return np.asarray(vectors / np.maximum(lengths, 1e-6), dtype=np.float32)
 
 
-def _cooccurrences(documents: Sequence[Sequence[int]], size: int, window: int) -> sparse.csr_matrix:
+def cooccurrences(documents: Sequence[Sequence[int]], size: int, window: int) -> sparse.csr_matrix:
     """Symmetric counts within a document, each weighted by 1/distance, (size, size); special tokens are left out."""
     total = sparse.csr_matrix((size, size), dtype=np.float32)
     for start in range(0, len(documents), _DOCUMENTS_AT_ONCE):
@@ -76,7 +76,7 @@ def _cooccurrences(documents: Sequence[Sequence[int]], size: int, window: int) -
     return (total + total.T).tocsr()
 
 
-def _ppmi(counts: sparse.csr_matrix) -> sparse.csr_matrix:
+def ppmi(counts: sparse.csr_matrix) -> sparse.csr_matrix:
     """Positive pointwise mutual information with smoothed context counts (Levy, Goldberg and Dagan 2015, section 3)."""
     rows = np.asarray(counts.sum(axis=1)).ravel()
     contexts = rows**_SMOOTHING
