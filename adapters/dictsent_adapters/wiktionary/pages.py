@@ -149,7 +149,7 @@ class PageReader:
         yield from rejected
 
     def _definition(self, sense: Sense) -> Definition | None:
-        text = fold_space(_joined(_without_notes(sense)))
+        text = fold_space(joined_glosses(_without_notes(sense)))
         if not text:
             return None
         return Definition(
@@ -182,7 +182,7 @@ def _without_notes(sense: Sense) -> list[str]:
     return [*parents, leaf or sense.glosses[-1]]
 
 
-def _joined(glosses: list[str]) -> str:
+def joined_glosses(glosses: list[str]) -> str:
     """Parent and child as one text, a colon between them where the parent ends without a mark of its own."""
     made = ""
     for gloss in glosses:
