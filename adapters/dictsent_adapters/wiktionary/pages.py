@@ -25,6 +25,7 @@ from dictsent_adapters.wiktionary.senses import Sense
 from dictsent_adapters.wiktionary.templates import Bodies
 
 _REDIRECT = re.compile(r"\s*[#＃][^\s\[:]+\s*:?\s*\[\[")
+_SPACED = re.compile(r"\s+([.,;])")
 _LITTER = re.compile(r"^[\s,;:]+")
 _SPECIAL_TAGS = {"conv": "mul", "inter": "mul", "int": "mul", "mult": "mul", "zh-kanji": "mul", "slovio": "art"}
 
@@ -178,7 +179,7 @@ def _only_introduces(sense: Sense) -> bool:
 def _without_notes(sense: Sense) -> list[str]:
     *parents, leaf = sense.glosses
     for note in sense.notes:
-        leaf = _LITTER.sub("", leaf.replace(note, " "))
+        leaf = _SPACED.sub(r"\1", _LITTER.sub("", leaf.replace(note, " ")))
     return [*parents, leaf or sense.glosses[-1]]
 
 
