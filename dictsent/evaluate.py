@@ -7,16 +7,21 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from dictsent.errors import ExpectationError, TaskError
 from dictsent.tasks.data import SEVEN, Choice, LeftOut, find
-from dictsent.tasks.embedding import Fitted, Progress, TextEncoder, embed
+from dictsent.tasks.embedding import Fitted, Progress, Remembered, TextEncoder, embed
+from dictsent.tasks.exposure import unexposed
 from dictsent.tasks.readers import SentencePairs, load
 from dictsent.tasks.scores import Score
 from dictsent.tasks.statistics import Floats
 from dictsent.tasks.sts import AVERAGE, UNEXPOSED, Scoring, averages, cosine, score_set
+
+NOT_IN_STORE = "-not-in-store"
+"""Ends the variant of scores without the pairs that a store holds."""
 
 
 def available(choice: Choice, folders: Sequence[Path]) -> tuple[list[SentencePairs], list[LeftOut]]:
@@ -60,6 +65,28 @@ def evaluate(
     return scores + averages(scores)
 
 
+def evaluate_unexposed(
+    encoder: TextEncoder,
+    sets: Sequence[SentencePairs],
+    texts: Collection[str],
+    *,
+    scoring: Scoring | None = None,
+    progress: Progress | None = None,
+) -> list[Score]:
+    """`evaluate`, and again without the pairs of which a sentence is one of the texts (a store's definitions).
+
+    The second figures carry "-not-in-store" in their variant; sets that hold no such pair have none.
+    """
+    remembered = encoder if isinstance(encoder, Fitted) else Remembered(encoder)
+    scores = evaluate(remembered, sets, scoring=scoring, progress=progress)
+    cut = [(pairs, unexposed(pairs, texts)) for pairs in sets]
+    changed = [kept for pairs, kept in cut if kept.subsets and len(kept.gold) < len(pairs.gold)]
+    again = main_scores(evaluate(remembered, changed, scoring=scoring))
+    return scores + [
+        replace(score, variant=score.variant + NOT_IN_STORE, note="") for score in again if score.task != AVERAGE
+    ]
+
+
 def similarities(
     encoder: TextEncoder, sets: Sequence[SentencePairs], *, progress: Progress | None = None
 ) -> Iterator[tuple[SentencePairs, Floats]]:
@@ -83,7 +110,9 @@ def main_scores(scores: Iterable[Score]) -> list[Score]:
     return [
         score
         for score in scores
-        if score.metric == "spearman" and "/" not in score.task and not score.variant.endswith(UNEXPOSED)
+        if score.metric == "spearman"
+        and "/" not in score.task
+        and not score.variant.endswith((UNEXPOSED, NOT_IN_STORE))
     ]
 
 

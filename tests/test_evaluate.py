@@ -14,7 +14,7 @@ from dictsent.errors import EncoderError, ExpectationError, TaskError
 from dictsent.evaluate import check_expected, read_expected
 from dictsent.tasks.own import own_pairs
 from dictsent.tasks.scores import Score
-from dictsent.tasks.systems import load_system
+from dictsent.tasks.systems import load_system, short_names
 
 PAIRS = [
     (5.0, "A man plays the guitar.", "A man is playing a guitar."),
@@ -249,3 +249,13 @@ def test_matrices_and_callables(tmp_path, monkeypatch):
         load_system("v.npy").encode(["c"])
     Path("mine_too.py").write_text("class Two:\n    def encode(self, texts):\n        return [[1, 2]] * len(texts)\n")
     assert load_system("python:mine_too.Two").encode(["x"]) == [[1, 2]]
+
+
+def test_short_names_tell_systems_apart():
+    assert short_names(["tfidf", "runs/a/model", "runs/b/model", "cls:x/y", "mean:x/y"]) == [
+        "tfidf",
+        "a/model",
+        "b/model",
+        "cls:y",
+        "mean:y",
+    ]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from dictsent.evaluate import available
+from dictsent.evaluate import available, evaluate_unexposed, main_scores
 from dictsent.pairs import letters
 from dictsent.tasks.data import Choice
 from dictsent.tasks.exposure import audit, exposed_texts, unexposed
@@ -73,3 +74,20 @@ def test_wordnet_3_0_holds_2249_pairs(data_folder):
     exposed = {row.task: row.exact for row in audit(sets, glosses, near=False) if row.exact}
     assert exposed == {"STS12/OnWN": 750, "STS13/FNWN": 188, "STS13/OnWN": 561, "STS14/OnWN": 750}
     assert sum(exposed.values()) == 2249
+
+
+def test_scores_with_and_without_what_a_store_holds(pairs):
+    class Lengths:
+        def __init__(self):
+            self.seen = []
+
+        def encode(self, texts, /):
+            self.seen += texts
+            return np.array([[len(text), text.count("e") + 1.0] for text in texts])
+
+    encoder = Lengths()
+    scores = evaluate_unexposed(encoder, [pairs], DEFINITIONS)
+    assert [(s.variant, s.n) for s in scores] == [("own", 4), ("own-not-in-store", 3)]
+    assert main_scores(scores) == scores[:1]
+    assert len(encoder.seen) == len(set(encoder.seen))
+    assert len(evaluate_unexposed(encoder, [pairs], ["nothing of it"])) == 1

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dictsent.cli.evaluation import folders, lang_option, resolve, say_left_out
-from dictsent.cli.measures import read_corpus
+from dictsent.cli.compared import folders, read_corpus, resolve, say_left_out
+from dictsent.cli.evaluation import lang_option
 from dictsent.cli.options import data_option, json_option, store_option
 from dictsent.cli.show import emit, note, table, working
 
@@ -118,11 +118,11 @@ def compare_neighbours(models: Sequence[str], *, as_json: bool, language: str, *
 
 
 def _systems(names: Sequence[str], language: str) -> Iterator[tuple[str, TextEncoder, Callable[[int, int], None]]]:
-    from dictsent.tasks.systems import load_system
+    from dictsent.tasks.systems import load_system, short_names
 
-    for name in names:
-        with working(f"embedding with {name}") as bar:
-            yield name, load_system(name, language=language), bar.update
+    for name, short in zip(names, short_names(names), strict=True):
+        with working(f"embedding with {short}") as bar:
+            yield short, load_system(name, language=language), bar.update
 
 
 def show_overlap(result: Study) -> None:

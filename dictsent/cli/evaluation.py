@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dictsent.cli.compared import each_model, folders, read_corpus, resolve, say_left_out
 from dictsent.cli.options import data_option, json_option, runs_option, store_option
-from dictsent.cli.show import emit, note, table, working
+from dictsent.cli.show import emit, note, table
 
 if TYPE_CHECKING:
     from dictsent.tasks.data import LeftOut
@@ -61,6 +62,13 @@ def eval_command() -> None:
 )
 @click.option("--detail", is_flag=True, help="Also subsets, their mean and weighted mean, and Pearson.")
 @click.option("--intervals", is_flag=True, help="95 % bootstrap intervals (1,000 resamples).")
+@click.option(
+    "--without-exposed",
+    "store",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="STORE",
+    help="Also scores without the pairs that stand in this store as definitions.",
+)
 @expect_option
 @runs_option
 @json_option
@@ -75,13 +83,14 @@ def sts_command(
     files: tuple[Path, ...],
     detail: bool,
     intervals: bool,
+    store: Path | None,
     expect: Path | None,
     runs: Path,
     as_json: bool,
 ) -> None:
     """Score sentence similarity."""
     from dictsent.errors import TaskError
-    from dictsent.evaluate import available, evaluate
+    from dictsent.evaluate import available, evaluate, evaluate_unexposed
     from dictsent.tasks.data import Choice
     from dictsent.tasks.own import own_pairs
     from dictsent.tasks.sts import Scoring
@@ -105,89 +114,19 @@ def sts_command(
             "(dictsent compare A B --overlap), isotropy (dictsent eval isotropy), or your own --pairs FILE",
         )
     scoring = Scoring(protocol=protocol, detail=detail, resamples=1000 if intervals else 0)
-    scores = each_model(
-        chosen, tag, lambda system, progress: evaluate(system, sets, scoring=scoring, progress=progress)
-    )
+    texts = frozenset(read_corpus(None, store, tag)) if store else frozenset()
+
+    def work(system: TextEncoder, progress: Callable[[int, int], None]) -> list[Score]:
+        if texts:
+            return evaluate_unexposed(system, sets, texts, scoring=scoring, progress=progress)
+        return evaluate(system, sets, scoring=scoring, progress=progress)
+
+    scores = each_model(chosen, tag, work)
     if as_json:
         emit(as_record(scores))
     else:
         show_sts(scores)
     check(scores, expect)
-
-
-def say_left_out(left_out: Sequence[LeftOut]) -> None:
-    """Which sets are not scored and why, one line a reason."""
-    reasons: dict[str, list[str]] = {}
-    for row in left_out:
-        reasons.setdefault(row.reason, []).append(row.set.label)
-    for reason, names in reasons.items():
-        note(f"left out: {', '.join(names)}: {reason}")
-
-
-def folders(data: Path | None) -> list[Path]:
-    """Where evaluation sets are looked for: --data (or $DICTSENT_DATA), then the cache of `eval fetch`."""
-    cache = cache_folder()
-    return [folder for folder in ([data] if data else []) + ([cache] if cache.is_dir() else [])]
-
-
-def cache_folder() -> Path:
-    """The folder that `eval fetch` fills."""
-    import os
-
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(base) if base else Path.home() / ".cache") / "dictsent" / "sets"
-
-
-def resolve(models: Sequence[str], runs: Path, language: str) -> tuple[list[str], str]:
-    """The named models, or the newest finished run; and the language that was given or that the first was made for."""
-    from dictsent.languages import find_language
-
-    tag = find_language(language) if language else ""
-    if models:
-        return list(models), tag or model_language(models[0])
-    from dictsent.runs import newest
-
-    folder = newest(runs, language=tag)
-    note(f"model: {folder} (the newest finished run)")
-    return [str(folder)], tag or model_language(str(folder))
-
-
-def model_language(name: str) -> str:
-    """What a model folder says of its language, in its record or its card; English where it says nothing."""
-    import json
-
-    record, card = Path(name) / "record.json", Path(name) / "README.md"
-    if record.is_file():
-        found = json.loads(record.read_text(encoding="utf-8")).get("language", "")
-        if found:
-            return str(found)
-    if card.is_file():
-        for line in card.read_text(encoding="utf-8", errors="replace").split("\n")[1:40]:
-            if line.startswith("language:") and line.partition(":")[2].strip():
-                return line.partition(":")[2].strip()
-    note(f"{name} does not say its language: scoring English (--lang names another)")
-    return "en"
-
-
-def each_model(
-    names: Sequence[str],
-    language: str,
-    work: Callable[[TextEncoder, Callable[[int, int], None]], list[Score]],
-) -> dict[str, list[Score]]:
-    """Load one model after the other and do the work with it, progress shown; a run's record keeps its scores."""
-    from dictsent.model import keep_scores
-    from dictsent.tasks.systems import check_name, load_system
-
-    for name in names:
-        check_name(name)
-    results: dict[str, list[Score]] = {}
-    for name in names:
-        system = load_system(name, language=language or "en")
-        with working(f"embedding with {name}") as bar:
-            results[name] = work(system, bar.update)
-        if (Path(name) / "record.json").is_file():
-            keep_scores(Path(name), [score.to_json() for score in results[name]])
-    return results
 
 
 def as_record(scores: dict[str, list[Score]]) -> dict[str, Any]:

@@ -11,19 +11,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dictsent.cli.compared import cache_folder, each_model, folders, read_corpus, resolve, say_left_out
 from dictsent.cli.evaluation import (
     MODELS_HELP,
     as_record,
     check,
-    each_model,
     eval_command,
     expect_option,
     figure,
-    folders,
     lang_option,
     models_argument,
-    resolve,
-    say_left_out,
 )
 from dictsent.cli.options import data_option, json_option, runs_option, store_option
 from dictsent.cli.show import emit, note, table
@@ -122,27 +119,6 @@ def isotropy_command(
     check(scores, expect)
 
 
-def read_corpus(corpus: Path | None, store: Path, language: str, *, limit: int | None = None) -> list[str]:
-    """Distinct sentences of a file, or the store's definitions in a language; the first `limit`, which is said."""
-    from dictsent.errors import TaskError
-    from dictsent.tasks.neighbours import distinct_sentences
-    from dictsent.tasks.readers import read_text
-
-    if corpus is not None:
-        texts = distinct_sentences(read_text(corpus).split("\n"))
-    else:
-        from dictsent.store import Store
-
-        with Store(store) as opened:
-            opened.require(language)
-            texts = distinct_sentences(row.text for row in opened.definitions(language))
-    if not texts:
-        raise TaskError("holds no text", where=str(corpus or store))
-    if limit and len(texts) > limit:
-        note(f"the first {limit:,} of {len(texts):,} texts are taken (--limit)")
-    return texts[:limit]
-
-
 @eval_command.command("exposure")
 @data_option
 @store_option
@@ -184,7 +160,6 @@ def exposure_command(
 @click.option("--revision", default="", help="Of the data set on the hub, with one --set; by default the newest.")
 def fetch_command(language: str, names: tuple[str, ...], protocol: str, revision: str) -> None:
     """Fetch similarity sets from the hub into the cache, where `eval sts` finds them."""
-    from dictsent.cli.evaluation import cache_folder
     from dictsent.errors import TaskError
     from dictsent.languages import find_language
     from dictsent.tasks.data import Choice, choose

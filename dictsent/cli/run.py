@@ -40,7 +40,7 @@ def run_command(
         if as_json:
             emit({"recipe": recipe, "title": loaded.title, "systems": [s.name for s in loaded.system]})
         return
-    from dictsent.cli.evaluation import cache_folder, folders
+    from dictsent.cli.compared import cache_folder, folders
     from dictsent.recipe.execution import Place, check_expectations, execute
     from dictsent.recipe.training import Watch
     from dictsent.recipe.wordnet import Places

@@ -47,8 +47,8 @@ def _svg(figure: Any) -> str:
 
 def heat_map(names: Sequence[str], values: NDArray[np.float64]) -> str:
     """(m, m) overlaps with the value in each cell (Lin and Smith, 2019, Figure 3)."""
-    side = max(3.6, 0.9 * len(names) + 2)
-    with _figure((side, side * 0.85)) as (figure, axes):
+    side = 0.9 * len(names) + 0.08 * max(map(len, names))
+    with _figure((side + 1.6, side + 0.4)) as (figure, axes):
         shown = values.copy()
         np.fill_diagonal(shown, np.nan)
         most = float(np.nanmax(shown)) if len(names) > 1 else 1.0

@@ -19,7 +19,7 @@ from dictsent.report.tables import WRITERS, Table, to_html
 from dictsent.tasks.data import SEVEN
 from dictsent.tasks.words import METRICS
 
-UNEXPOSED = "-unexposed"
+UNEXPOSED, NOT_IN_STORE = "-unexposed", "-not-in-store"
 LOOKUPS = 8
 
 

@@ -52,6 +52,22 @@ class Embeddings:
         return self.vectors[[self.index[text] for text in texts]]
 
 
+class Remembered:
+    """An encoder that keeps every vector it gave: for scoring several cuts of the same sets."""
+
+    def __init__(self, encoder: TextEncoder) -> None:
+        self._encoder = encoder
+        self._rows: dict[str, Matrix] = {}
+
+    def encode(self, texts: list[str], /) -> Matrix:
+        """(n, d); only texts that were not asked for before are encoded."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._rows]
+        if new:
+            vectors = np.asarray(self._encoder.encode(new))
+            self._rows |= {text: vectors[[row]] for row, text in enumerate(new)}
+        return stack([self._rows[text] for text in texts])
+
+
 def embed(encoder: TextEncoder, texts: Iterable[str], progress: Progress | None = None) -> Embeddings:
     """Encode each distinct text once, in order of length so that batches hold little padding.
 

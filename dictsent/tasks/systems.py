@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,19 @@ def load_system(name: str, *, language: str = "en") -> TextEncoder:
     from dictsent.model import text_encoder
 
     return text_encoder(name)
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Names for plots: what is asked of a folder and its last part, more parts where that does not tell them apart."""
+    found: list[str] = []
+    for name in names:
+        kind, colon, rest = name.rpartition(":")
+        parts = Path(rest).parts
+        tails = ["/".join(parts[-n:]) for n in range(1, len(parts) + 1)]
+        others = [other.rpartition(":")[::2] for other in names if other != name]
+        told = (t for t in tails if not any(kind == k and f"/{r}".endswith(f"/{t}") for k, r in others))
+        found.append(f"{kind}{colon}{next(told, rest)}")
+    return found
 
 
 def check_name(name: str) -> None:
