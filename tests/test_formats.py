@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from dictsent.adapter import Adapter, installed
 from dictsent.errors import SourceError
 from dictsent.records import Definition, Dictionary, Entry, Example, Rejected
-from dictsent_adapters.article import parse_article
+from dictsent_adapters.article import parse_article, parse_glossed_article
 from dictsent_adapters.cedict import Cedict
 from dictsent_adapters.csv import Csv, CsvOptions
 from dictsent_adapters.dictd import Dictd, DictdOptions
@@ -360,3 +360,19 @@ def test_counts_of_the_real_files(data_folder: Path) -> None:
         read = records(adapter, folder / "freedict-tei" / name / f"{name}.tei")
         assert all(d.translation for r in read if isinstance(r, Entry) for d in r.definitions)
         assert adapter.reading.notes[-1].startswith("holds translations only")
+
+
+def test_wikdict_articles_hold_translations_and_meanings() -> None:
+    text = (
+        "membre /mɑ̃bʁ/ <n, masc>\n1. Mitglied <neut>\nChacune des personnes d’un corps\n"
+        "2. Glied, Gliedmaße 2.\nPartie du corps\n 3.\nSexe\n3. Element\n"
+    )
+    article = parse_glossed_article(text, "membre")
+    assert article.headword == "membre"
+    assert [(sense.part_of_speech, sense.text, sense.glosses) for sense in article.senses] == [
+        ("n", "Mitglied", ("Chacune des personnes d’un corps",)),
+        ("n", "Glied, Gliedmaße", ("Partie du corps", "Sexe")),
+        ("n", "Element", ()),
+    ]
+    assert parse_glossed_article("fosse\nGrube\n", "fosse").senses[0].text == "Grube"
+    assert parse_glossed_article("fosse\n", "fosse").senses == ()

@@ -15,6 +15,8 @@ from dictsent.records import Example
 from dictsent_adapters.wordnet.gloss import split_gloss
 
 _NUMBERED = re.compile(r"^[ \t]*(?:(?P<part>n|v|adj|adv|a|r|s)\s+)?(?P<number>\d{1,2})[.:)°](?:\s+|$)", re.MULTILINE)
+_OUTER_NUMBER = re.compile(r"^\d{1,2}\.(?:[ \t]|$)", re.MULTILINE)
+_INNER_NUMBER = re.compile(r"(?:^|[ \t])[ \t]{0,9}\d{1,2}\.[ \t]{0,9}$")
 _PRONUNCIATION = re.compile(r"\\[^\\]*\\|/[^/\n]*/(?=\s|,|$)")
 _PRONOUNCED = re.compile(r"/[^/]{0,200}/,?\s{0,9}(?:<[^>]{0,40}>\s{0,9}){0,9}$")
 _CLOSING = ")]!?%’'\"*+"
@@ -47,6 +49,8 @@ class Sense:
     part_of_speech: str = ""
     examples: tuple[Example, ...] = ()
     labels: tuple[str, ...] = ()
+    glosses: tuple[str, ...] = ()
+    """What the sense is, in the headword's language, where `text` translates it (WikDict)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,23 @@ def parse_article(text: str, headword: str, *, whole: bool = False) -> Article:
         rest, own, more = _strip_head(piece, False)
         senses.append(_make_sense(rest, own or part, more, whole=whole))
     return Article(written, tuple(sense for sense in senses if sense.text))
+
+
+def parse_glossed_article(text: str, headword: str) -> Article:
+    """Take an article of WikDict apart: a sense is a line of translations and, below it, what it means.
+
+    Inner numbers (`Glied 2.`, a line of ` 3.`) count the meanings that share a translation.
+    """
+    written, body, headed = _split_head(text, headword)
+    preface, part, labels = _strip_head(body, headed)
+    senses: list[Sense] = []
+    for piece in _OUTER_NUMBER.split(preface):
+        lines = [line for line in piece.split("\n") if line.strip()] or [""]
+        first, *others = [_INNER_NUMBER.sub("", line).strip() for line in lines]
+        first, glosses = first or lines[0].strip(), [line for line in others if line]
+        if translation := _INLINE.sub("", first).strip(" ;,"):
+            senses.append(Sense(translation, part, labels=labels, glosses=tuple(glosses)))
+    return Article(written, tuple(senses))
 
 
 def _split_head(text: str, headword: str) -> tuple[str, str, bool]:

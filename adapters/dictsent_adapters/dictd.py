@@ -16,7 +16,7 @@ from dictsent.adapter import Adapter, Options, option
 from dictsent.errors import SourceError
 from dictsent.languages import find_language
 from dictsent.records import Definition, Dictionary, Entry, Rejected
-from dictsent_adapters.article import parse_article
+from dictsent_adapters.article import Article, Sense, parse_article, parse_glossed_article
 from dictsent_adapters.streams import LINE_LIMIT, beginning, known_encoding, open_seekable
 from dictsent_adapters.tags import tag_of_code, tag_of_name
 
@@ -38,6 +38,16 @@ class DictdOptions(Options):
     encoding: str = option("the text's encoding; UTF-8, else ISO-8859-1, if not given", default="")
     definition_language: str = option("language of the definitions, if not the headwords'", default="")
     whole: bool = option("keep whole articles, not only the first paragraph of each sense", default=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What holds for all articles; `glossed`: WikDict's layout."""
+
+    encoding: str
+    language: str
+    target: str
+    glossed: bool
 
 
 class Dictd(Adapter):
@@ -92,6 +102,7 @@ class Dictd(Adapter):
             encoding = known_encoding(given) if given else _encoding(text)
             if encoding != "utf-8" and not given:
                 self.reading.notes.append(f"not UTF-8: read as {encoding.upper()}")
+            told = _Told(encoding, language, target, "WikDict" in title)
             number = 0
             while line := index.readline(LINE_LIMIT):
                 number += 1
@@ -100,19 +111,18 @@ class Dictd(Adapter):
                     self.reading.counts["database headers"] += bool(line.strip())
                     continue
                 place = f"{path.name}, line {number}"
-                yield self._read_line(line, place, text, (encoding, language, target))
+                yield self._read_line(line, place, text, told)
 
     def files(self, path: Path) -> list[Path]:
         """The index and its text file."""
         return [path, *_text_candidates(path)[:1]]
 
-    def _read_line(self, line: bytes, place: str, text: BinaryIO, told: tuple[str, str, str]) -> Entry | Rejected:
-        encoding, language, target = told
+    def _read_line(self, line: bytes, place: str, text: BinaryIO, told: _Told) -> Entry | Rejected:
         fields = line.rstrip(b"\r\n").split(b"\t")
-        shown = line[:200].decode(encoding, "replace").strip()
+        shown = line[:200].decode(told.encoding, "replace").strip()
         if not _LINE.fullmatch(line.rstrip(b"\n")):
             return Rejected("not an index line", place, shown)
-        headword = (fields[3] if len(fields) > 3 and fields[3] else fields[0]).decode(encoding, "replace").strip()
+        headword = (fields[3] if len(fields) > 3 and fields[3] else fields[0]).decode(told.encoding, "replace").strip()
         offset, length = _number(fields[1]), _number(fields[2])
         text.seek(offset)
         content = text.read(min(length, LINE_LIMIT))
@@ -121,24 +131,35 @@ class Dictd(Adapter):
         if length > LINE_LIMIT:
             return Rejected("article too long", place, shown)
         try:
-            article = parse_article(content.decode(encoding), headword, whole=self.options.whole)
+            article = self._parse(content.decode(told.encoding), headword, told.glossed)
         except UnicodeDecodeError:
-            return Rejected(f"not {encoding.upper()}", place, shown)
-        definitions = tuple(
-            Definition(
-                text=sense.text,
-                language=target,
-                part_of_speech=sense.part_of_speech,
-                examples=sense.examples,
-                labels=sense.labels,
-                translation=target != language,
-            )
-            for sense in article.senses
-        )
+            return Rejected(f"not {told.encoding.upper()}", place, shown)
+        definitions = tuple(d for sense in article.senses for d in _definitions(sense, told))
         headword = article.headword or headword
         if not definitions or not headword:
             return Rejected("empty article" if headword else "empty headword", place, shown)
-        return Entry(headword=headword, language=language, definitions=definitions, place=place)
+        return Entry(headword=headword, language=told.language, definitions=definitions, place=place)
+
+    def _parse(self, text: str, headword: str, glossed: bool) -> Article:
+        return (
+            parse_glossed_article(text, headword)
+            if glossed
+            else parse_article(text, headword, whole=self.options.whole)
+        )
+
+
+def _definitions(sense: Sense, told: _Told) -> Iterator[Definition]:
+    """A sense's meanings in the headword's language, then its text, which is a translation between two languages."""
+    for gloss in sense.glosses:
+        yield Definition(text=gloss, language=told.language, part_of_speech=sense.part_of_speech, labels=sense.labels)
+    yield Definition(
+        text=sense.text,
+        language=told.target,
+        part_of_speech=sense.part_of_speech,
+        examples=sense.examples,
+        labels=sense.labels,
+        translation=told.target != told.language,
+    )
 
 
 def _number(digits: bytes) -> int:
