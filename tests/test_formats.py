@@ -375,4 +375,5 @@ def test_wikdict_articles_hold_translations_and_meanings() -> None:
         ("n", "Element", ()),
     ]
     assert parse_glossed_article("fosse\nGrube\n", "fosse").senses[0].text == "Grube"
+    assert parse_glossed_article("10e /di/ <adj>\n10.\n", "10e").senses[0].text == "10."
     assert parse_glossed_article("fosse\n", "fosse").senses == ()

@@ -93,6 +93,8 @@ def parse_glossed_article(text: str, headword: str) -> Article:
         first, glosses = first or lines[0].strip(), [line for line in others if line]
         if translation := _INLINE.sub("", first).strip(" ;,"):
             senses.append(Sense(translation, part, labels=labels, glosses=tuple(glosses)))
+    if not senses and preface.strip():  # `10e`: "10." is the translation, no number
+        senses.append(Sense(preface.strip(), part, labels=labels))
     return Article(written, tuple(senses))
 
 
