@@ -84,10 +84,19 @@ def test_ingest_and_stats_contracts(run_cli: Cli, tmp_path: Path) -> None:
     stats = json.loads(run_cli("stats", "--json").stdout)
     assert stats == {
         "schema_version": 1,
-        "languages": {"en": {"entries": 1, "definitions": 2}},
+        "languages": {"en": {"entries": 1, "definitions": 2, "name": "English", "median_length": 10.0}},
         "sources": [
-            {"name": "words", "adapter": "tsv", "language": "en", "entries": 1, "definitions": 2, "licence": ""}
+            {
+                "name": "words",
+                "adapter": "tsv",
+                "language": "en",
+                "entries": 1,
+                "definitions": 2,
+                "licence": "",
+                "median_length": 10.0,
+            }
         ],
+        "overlaps": [],
     }
 
 

@@ -71,25 +71,44 @@ def sources_command(store: Path, as_json: bool) -> None:
 @store_option
 @json_option
 def stats_command(store: Path, as_json: bool) -> None:
-    """Count entries and definitions by language and source."""
+    """Count entries and definitions by language and source, and what sources share."""
     from dictsent.languages import display_name
 
     with Store(store) as opened:
         languages, sources = opened.languages(), opened.sources()
+        (by_language, by_source), shared = opened.median_lengths(), opened.overlaps()
     if as_json:
         keys = ("name", "adapter", "language", "entries", "definitions", "licence")
-        emit({"languages": languages, "sources": [{key: getattr(row, key) for key in keys} for row in sources]})
+        emit(
+            {
+                "languages": {
+                    tag: {**counts, "name": display_name(tag), "median_length": by_language[tag]}
+                    for tag, counts in languages.items()
+                },
+                "sources": [
+                    {**{key: getattr(row, key) for key in keys}, "median_length": by_source.get(row.id, 0)}
+                    for row in sources
+                ],
+                "overlaps": [asdict(overlap) for overlap in shared],
+            }
+        )
         return
     table(
-        ["language", "name", "entries", "definitions"],
-        [(tag, display_name(tag), f"{n['entries']:,}", f"{n['definitions']:,}") for tag, n in languages.items()],
+        ["language", "name", "entries", "definitions", "median characters"],
+        [
+            (tag, display_name(tag), f"{n['entries']:,}", f"{n['definitions']:,}", f"{by_language[tag]:g}")
+            for tag, n in languages.items()
+        ],
         left=2,
     )
     table(
-        ["source", "entries", "definitions"],
-        [(r.name, f"{r.entries:,}", f"{r.definitions:,}") for r in sources],
+        ["source", "entries", "definitions", "median characters"],
+        [(r.name, f"{r.entries:,}", f"{r.definitions:,}", f"{by_source.get(r.id, 0):g}") for r in sources],
         left=1,
     )
+    if shared:
+        rows = [(*overlap.sources, f"{overlap.entries:,}", f"{overlap.definitions:,}") for overlap in shared]
+        table(["source", "and", "entries in both", "definitions in both"], rows, left=2)
 
 
 @click.command("show")

@@ -67,6 +67,13 @@ def _numbers(_: click.Context, __: click.Parameter, value: str | None) -> tuple[
 @click.option("--merge-case", is_flag=True, help="Polish and polish are one entry.")
 @click.option("--form-of", is_flag=True, help="Keep senses such as “plural of dog”.")
 @click.option("--translations", is_flag=True, help="Keep definitions in other languages.")
+@click.option(
+    "--licence-allow",
+    "licences",
+    multiple=True,
+    metavar="NAME",
+    help="Only definitions under this licence, such as CC-BY-SA-4.0; may be given several times.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Of every random choice.")
 @click.option("--out", type=click.Path(path_type=Path), help="The model folder. [default: RUNS/<lang>-<method>-<n>]")
 @click.option(
@@ -104,12 +111,16 @@ def train_command(
     Ctrl-C and SIGTERM save what there is; `--resume` goes on with it, to the very same weights on a CPU.
     """
     from dictsent.checkpoints import TrainingStopped
+    from dictsent.licences import allowed_licences
     from dictsent.store import Store
 
     if resume is not None:
         asked = _resumed(ctx, resume, runs, asked)
     with Store(store) as opened:
         asked["language"] = _language(asked["language"], opened)
+        if asked.get("licences"):
+            opened.require(asked["language"])
+            asked["licences"] = allowed_licences(opened.licences(asked["language"]), asked["licences"])
         plan = _plan(asked, runs, resume=resume is not None)
         scorer = _sts_dev(plan.pairs.language, data) if plan.pairs.split == "none" else None
         with working("training") as bar, _stopping() as stopping:
@@ -127,8 +138,13 @@ def train_command(
     click.echo(f"Model: {run.folder}")
 
 
-_OF_PAIRS = ("language", "split", "limit", "merge_case", "form_of", "translations")
+_OF_PAIRS = ("language", "split", "limit", "merge_case", "form_of", "translations", "licences")
 _OF_PLAN = ("encoder", "method", "seed", "out", "minutes")
+
+
+def _tupled(value: Any) -> Any:
+    """JSON, from which a training is resumed, has lists where settings have tuples."""
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _plan(asked: dict[str, Any], runs: Path, *, resume: bool) -> Any:
@@ -138,9 +154,9 @@ def _plan(asked: dict[str, Any], runs: Path, *, resume: bool) -> Any:
 
     rest = {key: value for key, value in asked.items() if key not in (*_OF_PAIRS, *_OF_PLAN, "no_fallback")}
     return Plan(
-        pairs=PairSettings(**{key: asked[key] for key in _OF_PAIRS}),
+        pairs=PairSettings(**{key: _tupled(asked[key]) for key in _OF_PAIRS if key in asked}),
         runs=runs,
-        told={key: tuple(v) if isinstance(v, list) else v for key, v in rest.items() if v is not None},
+        told={key: _tupled(value) for key, value in rest.items() if value is not None},
         fallback=not asked["no_fallback"],
         asked={key: str(value) if isinstance(value, Path) else value for key, value in asked.items()},
         resume=resume,

@@ -21,7 +21,7 @@ Write = Callable[[Store, Path, str], tuple[int, tuple[str, ...]]]
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a form is written: a file of that ending, "" for a folder; sources kept apart or not; lines of text or not."""
+    """How a form is written: a file of that ending, "" for a folder; sources kept apart or not; text or not."""
 
     write: Write
     ending: str

@@ -261,7 +261,12 @@ def _say_pairs(pairs: Pairs, watch: Watch) -> None:
 
 
 def _record(store: Store, plan: Plan, pairs: Pairs, start: Start) -> dict[str, Any]:
-    sources = [s for s in store.sources() if s.language in (plan.pairs.language, "mul")]
+    allowed = plan.pairs.licences
+    sources = [
+        s
+        for s in store.sources()
+        if s.language in (plan.pairs.language, "mul") and (not allowed or s.licence in allowed)
+    ]
     keys = ("name", "adapter", "version", "licence", "attribution", "address", "checksum", "definitions")
     return {
         "schema_version": 1,

@@ -8,6 +8,7 @@ from dictsent.store.ingest import Ingested, Origin
 from dictsent.store.read import DefinitionRow, EntryView, SourceRow
 from dictsent.store.replay import SenseRow
 from dictsent.store.search import Hit
+from dictsent.store.statistics import Overlap
 from dictsent.store.store import Store, dictionary_of
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "Hit",
     "Ingested",
     "Origin",
+    "Overlap",
     "SenseRow",
     "SourceRow",
     "Store",

@@ -164,6 +164,16 @@ def read_definitions(
         yield DefinitionRow(row[0], row[1], row[2], row[3], bool(row[4]), bool(row[5]), row[6], row[7])
 
 
+def read_licences(connection: Connection, *, language: str) -> tuple[str, ...]:
+    """The licences of the sources that attest definitions of the language's headwords."""
+    query = text(
+        "SELECT DISTINCT s.licence FROM source s WHERE s.language = :language OR EXISTS (SELECT 1 FROM attestation a"
+        " JOIN definition d ON d.id = a.definition_id JOIN entry e ON e.id = d.entry_id"
+        " WHERE a.source_id = s.id AND e.language = :language) ORDER BY 1"
+    )
+    return tuple(connection.scalars(query, {"language": language}))
+
+
 def read_spellings(connection: Connection, *, language: str) -> Iterator[tuple[int, str]]:
     """Stream (entry id, another spelling of its headword)."""
     query = text(

@@ -16,13 +16,14 @@ from sqlalchemy import Connection
 from dictsent.errors import EmptyStoreError, LanguageError, StoreError
 from dictsent.languages import display_name
 from dictsent.records import Dictionary, Entry, Rejected, fold_space
-from dictsent.store import comparison, ingest, read, removal, replay, search
+from dictsent.store import comparison, ingest, read, removal, replay, search, statistics
 from dictsent.store.comparison import Difference
 from dictsent.store.database import open_engine, reflect, reported, side_by_side
 from dictsent.store.ingest import Ingested, Origin
 from dictsent.store.read import DefinitionRow, EntryView, SourceRow
 from dictsent.store.replay import SenseRow
 from dictsent.store.search import Hit
+from dictsent.store.statistics import Overlap
 
 
 class _DryRunError(Exception):
@@ -159,6 +160,22 @@ class Store:
         """{"en": {"entries": n, "definitions": n}, ...}, most definitions first."""
         with self._connect() as connection:
             return read.read_languages(connection, self._tables)
+
+    def median_lengths(self) -> tuple[dict[str, float], dict[int, float]]:
+        """Median characters of a definition by headword language, and by source id."""
+        with self._connect() as connection:
+            return statistics.median_lengths(connection)
+
+    def overlaps(self) -> list[Overlap]:
+        """What each pair of sources shares."""
+        with self._connect() as connection:
+            names = {row.id: row.name for row in read.read_sources(connection, self._tables)}
+            return statistics.overlaps(connection, names)
+
+    def licences(self, language: str) -> tuple[str, ...]:
+        """The licences, as their sources spell them, under which the language has definitions."""
+        with self._connect() as connection:
+            return read.read_licences(connection, language=language)
 
     def entries(self, headword: str, *, language: str = "") -> list[EntryView]:
         """The entries of a headword, or of a word with this spelling."""
