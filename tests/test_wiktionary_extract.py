@@ -57,7 +57,7 @@ def test_a_page_with_everything() -> None:
         parent=True,
     )
     assert parent.examples[0].text == "The color red."
-    assert child.glosses == ("A hue. [from 14th c.]", "A paler one.")
+    assert child.glosses == ("A hue.", "A paler one.")
     assert child.labels == parent.labels
 
 

@@ -10,7 +10,7 @@ import sqlite3
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,17 +52,17 @@ def collect(path: Path, head: Head, folder: Path, *, jobs: int, reading: Reading
     names = tuple(name for name, number in head.namespaces.items() if number == TEMPLATE_NAMESPACE)
     database = sqlite3.connect(file)
     database.execute("PRAGMA synchronous = OFF")
-    database.execute("PRAGMA journal_mode = OFF")
+    database.execute("PRAGMA journal_mode = MEMORY")
     database.execute("CREATE TABLE template (name TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID")
     count = 0
-    with database, text.open("wb") if spare else nullcontext() as spool:
+    with closing(database), text.open("wb") if spare else nullcontext() as spool:
         for data in unpacked(path, blocks(path, reading, packed=True), jobs):
             rows = list(_templates(data, names))
-            database.executemany("INSERT OR REPLACE INTO template VALUES (?, ?)", rows)
+            with database:
+                database.executemany("INSERT OR REPLACE INTO template VALUES (?, ?)", rows)
             count += len(rows)
             if spool is not None:
                 spool.write(data)
-    database.close()
     if spare and not is_multistream(path):
         with text.open("ab") as spool:
             spool.write(b"</mediawiki>")

@@ -21,12 +21,10 @@ from dictsent_adapters.wiktionary.collect import StoredBodies
 from dictsent_adapters.wiktionary.dump import Block, page_elements, unpack
 from dictsent_adapters.wiktionary.extract import read_page
 from dictsent_adapters.wiktionary.layout import Layout, load
-from dictsent_adapters.wiktionary.senses import Sense
+from dictsent_adapters.wiktionary.senses import Sense, without_notes
 from dictsent_adapters.wiktionary.templates import Bodies
 
 _REDIRECT = re.compile(r"\s*[#＃][^\s\[:]+\s*:?\s*\[\[")
-_SPACED = re.compile(r"\s+([.,;])")
-_LITTER = re.compile(r"^[\s,;:]+")
 _SPECIAL_TAGS = {"conv": "mul", "inter": "mul", "int": "mul", "mult": "mul", "zh-kanji": "mul", "slovio": "art"}
 
 
@@ -150,7 +148,7 @@ class PageReader:
         yield from rejected
 
     def _definition(self, sense: Sense) -> Definition | None:
-        text = fold_space(joined_glosses(_without_notes(sense)))
+        text = fold_space(joined_glosses([*sense.glosses[:-1], without_notes(sense.glosses[-1], sense.notes)]))
         if not text:
             return None
         return Definition(
@@ -174,13 +172,6 @@ def _own_word(edition: str, heading: str) -> str:
 def _only_introduces(sense: Sense) -> bool:
     """A line such as "Something like this:" whose sub-definitions carry its text."""
     return sense.parent and sense.glosses[-1].endswith((":", "："))
-
-
-def _without_notes(sense: Sense) -> list[str]:
-    *parents, leaf = sense.glosses
-    for note in sense.notes:
-        leaf = _SPACED.sub(r"\1", _LITTER.sub("", leaf.replace(note, " ")))
-    return [*parents, leaf or sense.glosses[-1]]
 
 
 def joined_glosses(glosses: list[str]) -> str:

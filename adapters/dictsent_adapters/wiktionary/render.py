@@ -185,7 +185,7 @@ class Renderer:
         if rule.kind == "drop":
             return NOTHING
         if rule.kind == "cut":
-            return CUT
+            return CUT + rule.label
         if rule.label:
             return OPEN + rule.label + CLOSE
         arguments = self.arguments(node)

@@ -63,7 +63,7 @@ class Rule:
     Attributes:
         kind: drop, cut, label, words, qualifier, text, note, place, form, example.
         patterns: text: one; form: the text and the lemma; example: text, translation, source.
-        label: the words of a label that does not take them from its arguments.
+        label: the words of a label that does not take them from its arguments, or of the note that a cut begins.
     """
 
     kind: str
@@ -149,8 +149,8 @@ def compile_rules(table: Mapping[str, object]) -> dict[str, Rule]:
 
 
 def _rule(kind: str, made: object) -> Rule:
-    if kind == "label_text":
-        return Rule("label", label=str(made))
+    if kind in ("label_text", "cut_text"):
+        return Rule(kind.removesuffix("_text"), label=str(made))
     patterns = [made] if isinstance(made, str) else list(made) if isinstance(made, list) else []
     if kind == "form" and len(patterns) == 1:
         patterns.append("~{1}")

@@ -38,6 +38,7 @@ _LABEL_WORDS = re.compile(r"[,;]\s")
 _GERMAN_SKIP = re.compile(r"(?:[\s(),;:—–·]|und\b|oder\b|''\(''|''\)?[,;:]*'')+")
 _LITTER_HEAD = re.compile(r"^[\s,;:·.](?=\s)[\s,;:·]*|^[,;:·]\s*")
 _LITTER_TAIL = " \n\t,;:—–-"
+_NOTE_LITTER = re.compile(r"^[\s,;:]+")
 _RUN = re.compile(r"\s{2,}")
 _SPACED = re.compile(r"\s+([,.;])")
 _EMPTY_BRACKETS = re.compile(r"\(\s*[,;]?\s*\)|\[\s*\]|（\s*）")
@@ -132,7 +133,9 @@ class SenseBuilder:
         lemma = self._lemma(gathered.lemma, gathered.links, gloss, context) or above.lemma
         children = [*item.children, *_expanded_children(more, item.depth)]
         examples = (*(e for e in gathered.examples if e.text), *self.examples(item.lines, context.language))
-        below = _Above((*above.glosses, gloss) if gloss else above.glosses, every_label, lemma)
+        notes = tuple(gathered.notes)
+        bare = without_notes(gloss, notes)
+        below = _Above((*above.glosses, bare) if bare else above.glosses, every_label, lemma)
         if holds_markup(gloss):
             self._reject("markup left", context, item.text)
         elif gloss:
@@ -141,13 +144,13 @@ class SenseBuilder:
                     language=context.language,
                     part_of_speech=context.part_of_speech,
                     heading=context.heading,
-                    glosses=below.glosses,
+                    glosses=(*above.glosses, gloss),
                     examples=examples,
                     labels=tuple(dict.fromkeys(filter(None, every_label))),
                     form_of=lemma,
                     etymology=context.etymology,
                     index=item.index,
-                    notes=tuple(gathered.notes),
+                    notes=notes,
                     parent=bool(children),
                 )
             )
@@ -187,7 +190,7 @@ class SenseBuilder:
     def detach(self, text: str) -> tuple[list[str], str]:
         """The labels of a rendered definition, and the definition without them."""
         if CUT in text:
-            text = text.split(CUT, 1)[0].rstrip(_LITTER_TAIL)
+            text = self._before_note(text)
         labels: list[str] = []
         touched = OPEN in text or QUALIFIER in text
         if touched or "''" in text or "<i>" in text or "<span>(" in text or text[:1] == "†":
@@ -198,6 +201,14 @@ class SenseBuilder:
             text = _LITTER_HEAD.sub("", text) if labels else text
             text = _EMPTY_BRACKETS.sub("", text)
         return labels, text
+
+    def _before_note(self, text: str) -> str:
+        """The definition up to a note set off by a dash; a note that follows without one is shown, and known as one."""
+        head, tail = text.split(CUT, 1)
+        if not tail.strip() or head.rstrip()[-1:] in "-–—" or not tail[:1].isalpha():
+            return head.rstrip(_LITTER_TAIL)
+        self.renderer.gathered.notes.append(plain(written_out(tail)))
+        return f"{head.rstrip()} {tail}"
 
     def _head_labels(self, text: str, labels: list[str]) -> str:
         if self.layout.shape == "german":
@@ -314,6 +325,14 @@ def _in_brackets(text: str, italic: re.Match[str]) -> bool:
     return (inner.startswith("(") and inner.endswith(")")) or (
         before == "(" and text[italic.end() :].lstrip("' ")[:1] == ")"
     )
+
+
+def without_notes(gloss: str, notes: tuple[str, ...]) -> str:
+    """A gloss without the pieces of it that say nothing of the meaning; the gloss itself where nothing else is left."""
+    bare = gloss
+    for note in notes:
+        bare = _SPACED.sub(r"\1", _NOTE_LITTER.sub("", bare.replace(note, " "))).strip()
+    return bare or gloss
 
 
 def _is_source(text: str) -> bool:
