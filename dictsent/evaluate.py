@@ -6,9 +6,10 @@ Before: dictsent.tasks (sets, readers, scorers) and any TextEncoder. After: tabl
 from __future__ import annotations
 
 import math
+import statistics
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dictsent.errors import ExpectationError, TaskError
@@ -103,6 +104,44 @@ def similarities(
 def sentences(sets: Iterable[SentencePairs]) -> list[str]:
     """All sentences of the sets, with repetitions."""
     return [text for pairs in sets for text in (*pairs.first, *pairs.second)]
+
+
+@dataclass(frozen=True, slots=True)
+class Seeded:
+    """One figure over several seeds: `score` is the first seed's, `deviation` the sample standard deviation."""
+
+    score: Score
+    runs: int
+    mean: float | None
+    deviation: float | None
+
+    @property
+    def printed(self) -> str:
+        """As the papers print it: 75.09 ± 0.31."""
+        if self.mean is None:
+            return "-"
+        return f"{self.mean:.2f}" + (f" ± {self.deviation:.2f}" if self.deviation is not None else "")
+
+    def to_json(self) -> dict[str, object]:
+        """The score's keys without its value, and the figures over seeds."""
+        kept = {key: value for key, value in self.score.to_json().items() if key not in ("value", "interval")}
+        return kept | {"seeds": self.runs, "mean": self.mean, "deviation": self.deviation}
+
+
+def over_seeds(seeds: Sequence[Sequence[Score]]) -> list[Seeded]:
+    """Mean and deviation of every figure of the first seed; None where a seed has no such figure."""
+    rows = []
+    for score in seeds[0]:
+        found = [next((other.value for other in scores if _kind(other) == _kind(score)), None) for scores in seeds]
+        values = [value for value in found if value is not None]
+        whole = len(values) == len(seeds)
+        deviation = statistics.stdev(values) if whole and len(values) > 1 else None
+        rows.append(Seeded(score, len(seeds), statistics.fmean(values) if whole else None, deviation))
+    return rows
+
+
+def _kind(score: Score) -> tuple[str, ...]:
+    return (score.task, score.language, score.split, score.protocol, score.variant, score.metric)
 
 
 def main_scores(scores: Iterable[Score]) -> list[Score]:

@@ -259,3 +259,58 @@ def test_short_names_tell_systems_apart():
         "cls:y",
         "mean:y",
     ]
+
+
+def test_models_as_seeds_of_one_system(run, sets, tmp_path):
+    for name, shift in (("s1", 0.1), ("s2", 0.9)):
+        (tmp_path / f"{name}.py").write_text(
+            "import numpy as np\n"
+            "def count(texts):\n"
+            f"    return np.array([[t.count(c) + {shift} for c in 'aeiou'] for t in texts])\n"
+        )
+    words = ["eval", "sts", "python:s1.count", "python:s2.count", "--data", sets, "--set", "STS13", "--seeds"]
+    record = json.loads(run(*words, "--json").stdout)
+    values = [model["scores"][0]["value"] for model in record["models"]]
+    assert record["seeds"][0]["mean"] == pytest.approx(np.mean(values))
+    assert record["seeds"][0]["deviation"] == pytest.approx(np.std(values, ddof=1))
+    assert " ± " in run(*words).stdout
+
+
+def test_isotropy_and_senteval_from_the_shell(run, tmp_path):
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text("\n".join(f"line {i} of {i % 3}" for i in range(30)), "utf-8")
+    (tmp_path / "norm.py").write_text(
+        "import numpy as np\ndef encode(texts):\n    return np.random.default_rng(0).normal(size=(len(texts), 4))\n"
+    )
+    record = json.loads(run("eval", "isotropy", "python:norm.encode", "--corpus", corpus, "--json").stdout)
+    found = {score["metric"]: score["value"] for score in record["scores"]}
+    assert found["isoscore"] > 0.5
+    assert abs(found["average_cosine"]) < 0.2
+    assert "dense vectors" in run("eval", "isotropy", "tfidf", "--corpus", corpus).stderr
+    for name, word in (("rt-polarity.pos", "good"), ("rt-polarity.neg", "dull")):
+        (tmp_path / name).write_text("".join(f"{word} film {i}\n" for i in range(20)), "utf-8")
+    found = run("eval", "senteval", "tfidf", "--data", tmp_path, "--fast")
+    assert found.exit_code == 0
+    assert "fast: 5 folds, not nested" in found.stdout
+    assert "100.00" in found.stdout
+    assert "left out: CR: no file custrev.pos" in found.stderr
+
+
+def test_words_and_exposure_from_a_store(run, tmp_path):
+    rows = "".join(
+        f"word{i}\tmeaning {i} of kind {i % 4}\nword{i}\tkind {i % 4} meaning number {i}\n" for i in range(60)
+    )
+    (tmp_path / "d.tsv").write_text(rows, "utf-8")
+    assert run("ingest", "d.tsv", "--lang", "en", "--store", "s.db").exit_code == 0
+    record = json.loads(run("eval", "words", "tfidf", "--store", "s.db", "--lang", "en", "--json").stdout)
+    found = {score["metric"]: score for score in record["scores"]}
+    assert list(found) == ["mrr", "mrr@10", "top1", "top3", "top10", "median_rank"]
+    assert found["mrr"]["protocol"] == "leave-one-out"
+    assert 0.2 < found["mrr"]["value"] <= 1
+    assert "60 candidates" in record["notes"][0]
+    (tmp_path / "2013").mkdir()
+    (tmp_path / "2013" / "OnWN.test.tsv").write_text("3\tMeaning 1, of kind 1!\tother\n1\ta\tb\n", "utf-8")
+    record = json.loads(
+        run("eval", "exposure", "--store", "s.db", "--data", tmp_path, "--set", "STS13", "--json").stdout
+    )
+    assert (record["exact"], record["sets"][0]["pairs"]) == (1, 2)

@@ -16,7 +16,8 @@ from dictsent.cli.options import data_option, json_option, runs_option, store_op
 from dictsent.cli.show import emit, note, table
 
 if TYPE_CHECKING:
-    from dictsent.tasks.data import LeftOut
+    from dictsent.evaluate import Seeded
+    from dictsent.tasks.data import Choice
     from dictsent.tasks.embedding import TextEncoder
     from dictsent.tasks.readers import SentencePairs
     from dictsent.tasks.scores import Score
@@ -62,6 +63,7 @@ def eval_command() -> None:
 )
 @click.option("--detail", is_flag=True, help="Also subsets, their mean and weighted mean, and Pearson.")
 @click.option("--intervals", is_flag=True, help="95 % bootstrap intervals (1,000 resamples).")
+@click.option("--seeds", is_flag=True, help="The MODELs are seeds of one system: also mean and standard deviation.")
 @click.option(
     "--without-exposed",
     "store",
@@ -83,36 +85,21 @@ def sts_command(
     files: tuple[Path, ...],
     detail: bool,
     intervals: bool,
+    seeds: bool,
     store: Path | None,
     expect: Path | None,
     runs: Path,
     as_json: bool,
 ) -> None:
     """Score sentence similarity."""
-    from dictsent.errors import TaskError
-    from dictsent.evaluate import available, evaluate, evaluate_unexposed
+    from dictsent.evaluate import evaluate, evaluate_unexposed, over_seeds
     from dictsent.tasks.data import Choice
-    from dictsent.tasks.own import own_pairs
     from dictsent.tasks.sts import Scoring
 
     chosen, tag = resolve(models, runs, language)
-    choice = Choice(
-        protocol=protocol, languages=(tag,) if tag and not names else (), names=names, variant=variant, split=split
-    )
-    sets: list[SentencePairs] = [own_pairs(path, language=tag or "und") for path in files]
-    left_out: list[LeftOut] = []
-    if names or not files:
-        found, left_out = available(choice, folders(data))
-        sets += found
-    say_left_out(left_out)
-    if not sets:
-        from dictsent.languages import display_name
-
-        raise TaskError(
-            f"there is no similarity set for {display_name(tag)} here",
-            hint="there is still word prediction (dictsent eval words), what a model shares with a reference "
-            "(dictsent compare A B --overlap), isotropy (dictsent eval isotropy), or your own --pairs FILE",
-        )
+    languages = (tag,) if tag and not names else ()
+    choice = Choice(protocol=protocol, languages=languages, names=names, variant=variant, split=split)
+    sets = sets_to_score(choice, data, files, tag)
     scoring = Scoring(protocol=protocol, detail=detail, resamples=1000 if intervals else 0)
     texts = frozenset(read_corpus(None, store, tag)) if store else frozenset()
 
@@ -122,11 +109,45 @@ def sts_command(
         return evaluate(system, sets, scoring=scoring, progress=progress)
 
     scores = each_model(chosen, tag, work)
+    seeded = over_seeds(list(scores.values())) if seeds else []
     if as_json:
-        emit(as_record(scores))
+        emit(as_record(scores) | ({"seeds": [row.to_json() for row in seeded]} if seeds else {}))
     else:
         show_sts(scores)
+        if seeds:
+            show_seeds(seeded)
     check(scores, expect)
+
+
+def sets_to_score(choice: Choice, data: Path | None, files: Sequence[Path], language: str) -> list[SentencePairs]:
+    """The user's own files and the chosen sets that are there. Raises TaskError where there is none at all."""
+    from dictsent.errors import TaskError
+    from dictsent.evaluate import available
+    from dictsent.languages import display_name
+    from dictsent.tasks.own import own_pairs
+
+    sets = [own_pairs(path, language=language or "und") for path in files]
+    if choice.names or not files:
+        found, left_out = available(choice, folders(data))
+        sets += found
+        say_left_out(left_out)
+    if not sets:
+        raise TaskError(
+            f"there is no similarity set for {display_name(language)} here",
+            hint="there is still word prediction (dictsent eval words), what a model shares with a reference "
+            "(dictsent compare A B --overlap), isotropy (dictsent eval isotropy), or your own --pairs FILE",
+        )
+    return sets
+
+
+def show_seeds(seeded: Sequence[Seeded]) -> None:
+    """Mean and standard deviation a set, as the papers print them."""
+    rows = [
+        (row.score.task, row.score.language, row.score.variant, row.score.metric, row.runs, row.printed)
+        for row in seeded
+    ]
+    columns = ["set", "language", "text", "metric", "seeds", "mean ± deviation"]
+    table(columns, rows, left=4, title="The models taken as seeds of one system")
 
 
 def as_record(scores: dict[str, list[Score]]) -> dict[str, Any]:

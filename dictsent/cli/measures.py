@@ -98,14 +98,17 @@ def isotropy_command(
     as_json: bool,
 ) -> None:
     """Measure isotropy."""
-    from dictsent.tasks.embedding import dense, embed
+    from dictsent.errors import TaskError
+    from dictsent.tasks.embedding import embed
     from dictsent.tasks.isotropy import isotropy, isotropy_scores
 
     chosen, tag = resolve(models, runs, language)
     texts = read_corpus(corpus, store, tag, limit=limit)
 
     def work(system: TextEncoder, progress: Callable[[int, int], None]) -> list[Score]:
-        vectors = dense(embed(system, texts, progress).vectors)
+        vectors = embed(system, texts, progress).vectors
+        if hasattr(vectors, "tocsr"):
+            raise TaskError("isotropy needs dense vectors, tf-idf's are sparse", hint="compare systems with --overlap")
         return isotropy_scores(isotropy(vectors), language=tag, n=len(vectors), variant="sentences")
 
     scores = each_model(chosen, tag, work)
