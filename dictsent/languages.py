@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 SEVERAL = "mul"
 """The tag of a source with headwords in several languages (ISO 639-2)."""
 
+_PARTS = {"Jpan": ("Hira", "Kana", "Hrkt", "Hani"), "Kore": ("Hang", "Hani")}
+"""Scripts that are part of a mixed one: a Japanese word in kana is a Japanese word."""
+_NEAR = 0.72
+
 
 @lru_cache(maxsize=4096)
 def standard_tag(tag: str) -> str:
@@ -36,12 +40,16 @@ def standard_tag(tag: str) -> str:
 def key_language(tag: str) -> str:
     """The tag entries are keyed by: macro language, and the script where it is not the language's usual one.
 
-    pt-BR -> pt, zh-Hant-TW -> zh-Hant, sr-Latn -> sr-Latn, en-Latn -> en.
+    pt-BR -> pt, zh-Hans -> zh, zh-TW -> zh-Hant (a region may tell the script), sr-Latn -> sr-Latn, en-Latn -> en.
     """
     from langcodes import Language
 
-    language = Language.get(standard_tag(tag)).simplify_script()
-    return str(Language.make(language=language.language, script=language.script).to_tag())
+    language = Language.get(standard_tag(tag))
+    plain = Language.make(language=language.language)
+    script, usual = language.maximize().script, plain.maximize().script
+    if not language.language or script == usual or script in _PARTS.get(usual or "", ()):
+        return str(plain.to_tag()) if language.language else standard_tag(tag)
+    return str(Language.make(language=language.language, script=script).to_tag())
 
 
 @lru_cache(maxsize=4096)
@@ -82,9 +90,17 @@ def _parse(tag: str) -> Language:
 
 
 def _suggestion(text: str) -> str:
-    near = difflib.get_close_matches(text.strip().title(), list(_names()), n=1)
+    from langcodes import Language
+
+    text = text.strip()
+    if len(text) == 2 and text.isalpha() and text.isascii():
+        # People write a country's code for its language: jp, gr, cz.
+        spoken = Language.make(territory=text.upper()).maximize()
+        if spoken.language and spoken.territory == text.upper():
+            return f"did you mean {spoken.language} ({Language.make(language=spoken.language).display_name()})?"
+    near = difflib.get_close_matches(text.title(), list(_names()), n=1, cutoff=_NEAR) if len(text) > 3 else []
     if not near:
-        return "give a BCP-47 tag such as en, ja or pt-BR"
+        return "give a BCP-47 tag such as en, ja or pt-BR, or a name such as Japanese"
     return f"did you mean {_names()[near[0]]} ({near[0]})?"
 
 
