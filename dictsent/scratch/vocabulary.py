@@ -5,7 +5,7 @@ Before: the glosses of a store. After: vectors counts its pieces; static and tra
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
@@ -102,7 +102,8 @@ def _longest_match(trained: Tokenizer, *, marked: bool) -> Tokenizer:
             vocab=vocabulary, unk_token=UNK, continuing_subword_prefix="", max_input_chars_per_word=_LONGEST_RUN
         )
     )
-    tokenizer.normalizer, tokenizer.pre_tokenizer = trained.normalizer, trained.pre_tokenizer
+    tokenizer.normalizer = trained.normalizer
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([_pre_tokenizer(marked=marked), _unseen_alone(vocabulary)])
     tokenizer.decoder = decoders.Metaspace(prepend_scheme="always") if marked else decoders.Fuse()
     # [MASK] takes in the space before it, so that the text around it is cut as it would be without it.
     tokenizer.add_special_tokens([PAD, UNK, CLS, SEP, AddedToken(MASK, lstrip=True, special=True, normalized=False)])
@@ -112,6 +113,13 @@ def _longest_match(trained: Tokenizer, *, marked: bool) -> Tokenizer:
         special_tokens=[(CLS, vocabulary[CLS]), (SEP, vocabulary[SEP])],
     )
     return tokenizer
+
+
+def _unseen_alone(vocabulary: Iterable[str]) -> pre_tokenizers.PreTokenizer:
+    """Cut out characters the text never had: without this, one of them makes its whole run of text unknown."""
+    letters = sorted({ord(piece) for piece in vocabulary if len(piece) == 1})
+    known = "".join(rf"\x{{{letter:x}}}" for letter in letters)
+    return pre_tokenizers.Split(Regex(f"[^{known}]"), "isolated")
 
 
 def wrap_tokenizer(tokenizer: Tokenizer) -> PreTrainedTokenizerFast:
