@@ -38,7 +38,7 @@ class ScratchSettings:
         context: how strongly the first attention layer adds the text's weighted mean to each token.
         masked_steps, masked_passes: steps of the masked-LM training, and the most passes over the text.
         masked_batch, masked_rate: its batch (texts), Adam's rate (falls linearly to 0).
-        masked_share, anchor: the share of tokens that it masks; how firmly sentence vectors stay meanwhile.
+        masked_share: the share of tokens that it masks.
         dropout: in the transformer, when it is trained further.
         seed: of every random choice.
     """
@@ -56,13 +56,12 @@ class ScratchSettings:
     layers: int = 2
     heads: int = 4
     feed_forward: int = 512
-    context: float = 1.0
+    context: float = 3.0
     masked_steps: int = 400
     masked_passes: int = 20
-    masked_batch: int = 96
-    masked_rate: float = 1e-3
-    masked_share: float = 0.15
-    anchor: float = 10.0
+    masked_batch: int = 128
+    masked_rate: float = 2e-3
+    masked_share: float = 0.25
     dropout: float = 0.1
     seed: int = 0
 
