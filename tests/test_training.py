@@ -18,8 +18,8 @@ from dictsent import model as model_module
 from dictsent.encoder import Encoder
 from dictsent.entryspace import build
 from dictsent.errors import HeadError, PairsError, TrainingError
-from dictsent.heads import make_pooler
 from dictsent.folders import appearing
+from dictsent.heads import make_pooler
 from dictsent.model import Model
 from dictsent.objective import EntryLoss, HeadLoss, Objective, frozen_cross_entropy
 from dictsent.pairs import Pairs
