@@ -135,6 +135,13 @@ def test_truncated_data_is_refused(tmp_path: Path) -> None:
         entries(tmp_path)
 
 
+def test_a_malformed_index_is_refused(tmp_path: Path) -> None:
+    shutil.copy(SAMPLE / "data.adv", tmp_path)
+    (tmp_path / "index.adv").write_text("enough r 1 0 1 0 here  \n")
+    with pytest.raises(SourceError, match=r"index\.adv, line 1: malformed line"):
+        entries(tmp_path)
+
+
 def test_malformed_records_are_rejected(tmp_path: Path) -> None:
     good = (SAMPLE / "data.adv").read_bytes()
     (tmp_path / "data.adv").write_bytes(good + b"00000001 02 r 05 lost 0 000 | no such words  \n\xff\xfe | x\n")

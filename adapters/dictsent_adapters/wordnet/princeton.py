@@ -144,14 +144,19 @@ def _sense_order(data: Path, synsets: Mapping[int, _Synset], reading: Reading) -
     order: dict[str, tuple[int, ...]] = {}
     lost: set[int] = set()
     with file.open(encoding="utf-8", errors="replace") as lines:
-        for line in lines:
+        for number, line in enumerate(lines, start=1):
             fields = line.split()
-            if line.startswith("  ") or len(fields) < 7 or not fields[2].isdecimal():
+            if line.startswith("  ") or not fields:
                 continue
-            offsets = tuple(map(int, fields[-int(fields[2]) :]))
+            try:
+                offsets = tuple(map(int, fields[len(fields) - int(fields[2]) :]))
+            except (ValueError, IndexError):
+                raise SourceError("malformed line", where=f"{file}, line {number}", hint="get the file again") from None
             if len(offsets) > 1:
                 order[fields[0]] = offsets
-            lost.update(offset for offset in offsets if offset not in synsets)
+            for offset in offsets:
+                if offset not in synsets:
+                    lost.add(offset)
     if lost:
         raise SourceError(
             f"truncated or of another version: {len(lost)} synsets that {file.name} names are not in it",
@@ -178,7 +183,7 @@ def _collect_senses(
         ili = interlingual_id(offset, synset.type) if indexed else ""
         file_number, head = f"%{number}:{synset.file_number:02d}:", _cluster_head(synset, synsets)
         for word, lexical_id in synset.words:
-            form, labels = _without_marker(word)
+            form, labels = _without_marker(word) if word[-1] == ")" else (word, ())
             definition = Definition(
                 text=text,
                 language="en",
