@@ -88,7 +88,10 @@ def model_language(name: str) -> str:
         for line in card.read_text(encoding="utf-8", errors="replace").split("\n")[1:40]:
             if line.startswith("language:") and line.partition(":")[2].strip():
                 return line.partition(":")[2].strip()
-    note(f"{name} does not say its language: scoring English (--lang names another)")
+    if not Path(name).exists():
+        note("no language given: scoring English (--lang names another)")
+    else:
+        note(f"{name} does not say its language: scoring English (--lang names another)")
     return "en"
 
 

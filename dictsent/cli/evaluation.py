@@ -185,7 +185,7 @@ def paper_rows(name: str, scores: Sequence[Score], columns: Sequence[str]) -> li
     whole = {score.task: score for score in main_scores(scores) if score.language == "en"}
     unexposed = {s.task: s for s in scores if s.variant.endswith(UNEXPOSED) and "/" not in s.task}
     rows = [[name, *(figure(whole.get(column)) for column in columns)]]
-    if unexposed:
+    if any(score.value is not None for score in unexposed.values()):
         rows.append(["  without exposed pairs", *(figure(unexposed.get(column), blank="") for column in columns)])
     return rows
 
@@ -322,7 +322,9 @@ def list_command(data: Path | None, language: str, protocol: str, as_json: bool)
         pairs = "/".join(f"{split} {n:,}" for split, n in row.pairs.items())
         rows.append((row.name, row.language, pairs, row.origin, row.licence, state))
     columns = ["set", "language", "pairs", "origin", "licence", "state"]
+    if not rows:
+        note("there is no similarity set for this language: see dictsent eval words, and dictsent compare --overlap")
     if as_json:
         emit({"sets": [dict(zip(columns, row, strict=True)) for row in rows]})
-    else:
+    elif rows:
         table(columns, rows, left=6)
