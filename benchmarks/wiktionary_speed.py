@@ -138,26 +138,26 @@ def peers(export: Path) -> None:
             mwparserfromhell.parse(page["text"]).strip_code()
         theirs = (time.process_time() - start) / size
         print(f"mwparserfromhell        {1 / theirs:8.2f} MB/s; ratio {theirs / ours:.0f}")
-    _wiktextract(pages, size, ours)
+    _wiktextract(pages, ours)
 
 
-def _wiktextract(pages: list[dict[str, str]], size: float, ours: float) -> None:
+def _wiktextract(pages: list[dict[str, str]], ours: float) -> None:
     try:
         from wikitextprocessor import Wtp
-        from wiktextract.config import WiktionaryConfig
-        from wiktextract.page import parse_page
-        from wiktextract.wxr_context import WiktextractContext
-    except ImportError:
-        print("wiktextract is not installed")
+        from wiktextract import WiktionaryConfig, parse_page
+    except (ImportError, LookupError) as error:  # it needs nltk's brown corpus as well
+        print(f"wiktextract cannot be run: {str(error).strip().splitlines()[0]}")
         return
-    config = WiktionaryConfig(dump_file_lang_code="en", capture_language_codes=None)
-    context = WiktextractContext(Wtp(lang_code="en"), config)
-    some = pages[:40]
+    context, config = Wtp(), WiktionaryConfig(capture_languages=None)
+    context.analyze_templates()
+    some = pages[:60]
     start = time.process_time()
     for page in some:
-        parse_page(context, page["title"], page["text"])
+        parse_page(context, page["title"], page["text"], config)
     theirs = (time.process_time() - start) / (sum(len(page["text"].encode()) for page in some) / 1e6)
-    print(f"wiktextract parse_page  {1 / theirs:8.3f} MB/s; ratio {theirs / ours:.0f}  n={len(some)} pages")
+    print(
+        f"wiktextract parse_page  {1 / theirs:8.3f} MB/s; ratio {theirs / ours:.0f}  n={len(some)} pages, no templates"
+    )
 
 
 def hostile() -> None:
