@@ -32,7 +32,8 @@ def standard_tag(tag: str) -> str:
     try:
         language = _parse(tag)
     except ValueError:
-        raise LanguageError(f"{tag!r} is not a language tag", hint=_suggestion(tag)) from None
+        # No suggestion here: looking for one takes longer than a dictionary's reader can wait for each foreign tag.
+        raise LanguageError(f"{tag!r} is not a language tag", hint="tags look like en, ja or pt-BR") from None
     return str(language.to_tag())
 
 

@@ -147,6 +147,14 @@ def test_a_newer_version_takes_the_place_of_the_older(store: Store) -> None:
     assert content(store) == [("cat", "an animal"), ("cat", "a whip")]
 
 
+def test_a_sample_without_version_does_not_take_the_place_of_a_dump(store: Store) -> None:
+    for where, version in (("a/dump.xml", "20260101"), ("b/sample.xml", ""), ("c/dump.xml", "20260101")):
+        dictionary = Dictionary(name="enwiktionary", language="en", version=version)
+        store.ingest(dictionary, [entry("cat", where)], origin=Origin(adapter="w", location=where, checksum=where))
+    assert [text for _, text in content(store)] == ["a/dump.xml", "b/sample.xml", "c/dump.xml"]
+    assert [s.name for s in store.sources()] == ["enwiktionary", "b/enwiktionary", "c/enwiktionary"]
+
+
 def test_two_files_of_one_name_are_two_sources(store: Store) -> None:
     for folder in ("fr", "de"):
         dictionary = Dictionary(name="train", language="en")

@@ -241,14 +241,15 @@ def _unchanged(row: SourceRow) -> Ingested:
 def _place_among(known: Sequence[SourceRow], dictionary: Dictionary, origin: Origin) -> tuple[SourceRow | None, str]:
     """The older version that this source replaces, if any, and the name to keep it under.
 
-    A source that tells its version replaces any of its name. One that is named after its file only replaces what
-    was read from the same place; a stranger of the same name gets its folders' names in front.
+    Another version of a source replaces it where both tell their versions; else only what was read from the same place
+    is replaced, and a stranger of the same name gets its folders' names in front.
     """
     by_name = {row.name: row for row in known}
     older = by_name.get(dictionary.name)
     if older is None:
         return None, dictionary.name
-    if dictionary.version or older.location == origin.location:
+    both_told = bool(dictionary.version and older.version) and dictionary.version != older.version
+    if both_told or older.location == origin.location:
         return older, dictionary.name
     name = dictionary.name
     for parent in Path(origin.location).resolve().parents:
