@@ -99,6 +99,7 @@ class _Reader:
         self.context = Context(layout.option("own_language", layout.code), place=f"page {title!r}")
         self.spellings: list[str] = []
         self.speech_start = 0
+        self.definitions_level = 6
 
     def read(self, wikitext: str) -> Page:
         """All sections in order."""
@@ -153,6 +154,8 @@ class _Reader:
             return
         if self.layout.shape in shapes.SPEECH:
             self._speech(section, heading)
+        if heading.kind != "unknown":
+            self.definitions_level = section.level or 6 if heading.kind == "definitions" else 6
         if heading.kind == "etymology":
             self._etymology(heading)
         elif heading.kind == "part_of_speech":
@@ -232,11 +235,12 @@ class _Reader:
 
     def _direct(self, body: str) -> bool:
         """Whether text directly below a language or etymology heading can be definitions."""
-        return bool(_ITEM.search(body)) or bool(self.layout.option("direct_text"))
+        shaped = shapes.looks_shaped(self.layout.shape, body)
+        return shaped or bool(_ITEM.search(body)) or bool(self.layout.option("direct_text"))
 
     def _may_define(self, section: _Section, body: str) -> bool:
         """An unknown heading can be a part of speech of its own, or divide one (pt "Brasil", es "Forma flexiva")."""
-        if self.layout.option("definitions_only") and section.level != 7:
+        if self.layout.option("definitions_only") and section.level <= self.definitions_level:
             return False
         shaped = self.layout.shape != "hash" or bool(self.layout.option("bracket_numbers"))
         return bool(_ITEM.search(body)) or (shaped and shapes.looks_shaped(self.layout.shape, body))
