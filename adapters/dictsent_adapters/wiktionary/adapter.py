@@ -88,7 +88,7 @@ class Wiktionary(Adapter):
         """The first reading; a damaged file is an error here already, before anything has been handed on."""
         first = Reading()
         try:
-            return collect(path, head, folder, jobs=self.options.jobs, reading=first)
+            return collect(path, head, folder, jobs=max(1, self.options.jobs), reading=first)
         except SourceError:
             if not self.options.keep_going:
                 raise

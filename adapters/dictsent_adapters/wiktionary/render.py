@@ -199,6 +199,7 @@ class Renderer:
         if rule.kind == "note":
             self.gathered.notes.append(plain(rule.patterns[0](arguments)))
         if rule.kind == "form":
+            arguments = _without_sections(arguments)
             self.gathered.lemma = self.gathered.lemma or plain(rule.patterns[1](arguments))
         return rule.patterns[0](arguments)
 
@@ -225,7 +226,7 @@ class Renderer:
         if lemma:
             self.gathered.lemma = plain(self._text(lemma[1]))
         elif rule is not None:
-            self.gathered.lemma = plain(rule.patterns[1](self.arguments(node)))
+            self.gathered.lemma = plain(rule.patterns[1](_without_sections(self.arguments(node))))
         elif name.endswith(" of"):
             self.gathered.lemma = self.arguments(node).without_code().get("1")
         text = self._text(drop_elements(body))
@@ -259,6 +260,13 @@ class Renderer:
         if len(plain_words) > 3:
             return NOTHING
         return plain_words[-1] if len(plain_words) <= 2 else plain_words[0]
+
+
+def _without_sections(arguments: Arguments) -> Arguments:
+    """Arguments that name a word with the section of its page (`косой#(прилагательное)`) as the word alone."""
+    positional = [value.split("#", 1)[0] or value for value in arguments.positional]
+    named = {name: value.split("#", 1)[0] or value for name, value in arguments.named.items()}
+    return Arguments(positional, named, arguments.title)
 
 
 def show_place(arguments: Arguments) -> str:
