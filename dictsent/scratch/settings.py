@@ -62,7 +62,7 @@ class ScratchSettings:
     masked_batch: int = 128
     masked_rate: float = 2e-3
     masked_share: float = 0.25
-    dropout: float = 0.1
+    dropout: float = 0.0
     seed: int = 0
 
     def __post_init__(self) -> None:

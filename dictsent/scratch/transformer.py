@@ -86,7 +86,8 @@ def lay_out(fitted: Floats, counts: NDArray[np.int64]) -> Layout:
     state /= np.linalg.norm(state, axis=1, keepdims=True)
     basis = _zero_sum_basis(width)
     weights[: len(SPECIAL)] = 0
-    weights[_IDS[UNK]] = np.median(weights[used])
+    # Next to nothing, but not nothing: a text of unknown pieces alone still has a vector.
+    weights[_IDS[UNK]] = 0.01 * np.median(weights[used])
     return Layout(
         vectors=(state @ basis.T).astype(np.float32),
         weights=weights.astype(np.float32),
