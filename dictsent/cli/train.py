@@ -67,6 +67,37 @@ def _numbers(_: click.Context, __: click.Parameter, value: str | None) -> tuple[
 @click.option("--merge-case", is_flag=True, help="Polish and polish are one entry.")
 @click.option("--form-of", is_flag=True, help="Keep senses such as “plural of dog”.")
 @click.option("--translations", is_flag=True, help="Keep definitions in other languages.")
+@click.option("--references", is_flag=True, help="Keep definitions that only point to another word (“See dog”).")
+@click.option("--html", is_flag=True, help="Keep HTML tags and entities in definitions.")
+@click.option("--labels/--no-labels", default=True, show_default=True, help="Labels in brackets before the text.")
+@click.option("--circular/--no-circular", default=True, show_default=True, help="Definitions that hold their headword.")
+@click.option("--shortest", type=click.IntRange(min=0), default=0, help="Characters a definition has at least.")
+@click.option(
+    "--longest", type=click.IntRange(min=0), default=0, help="Characters a definition has at most. [default: any]"
+)
+@click.option(
+    "--near",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    metavar="0.9",
+    help="Of an entry's definitions that are as similar as this, only the best. [default: all]",
+)
+@click.option(
+    "--variants/--no-variants",
+    default=True,
+    show_default=True,
+    help="The same definition under all spellings of a word.",
+)
+@click.option(
+    "--dedup",
+    type=click.Choice(["exact", "paper"]),
+    default="exact",
+    show_default=True,
+    help="paper: entries that differ in case only are one, as for DefSent+.",
+)
+@click.option(
+    "--prefer", multiple=True, metavar="SOURCE", help="With --near: the source whose wording wins; the first, the best."
+)
 @click.option(
     "--licence-allow",
     "licences",
@@ -121,6 +152,7 @@ def train_command(
         if asked.get("licences"):
             opened.require(asked["language"])
             asked["licences"] = allowed_licences(opened.licences(asked["language"]), asked["licences"])
+        opened.require_sources(asked.get("prefer", ()))
         plan = _plan(asked, runs, resume=resume is not None)
         scorer = _sts_dev(plan.pairs.language, data) if plan.pairs.split == "none" else None
         with working("training") as bar, _stopping() as stopping:
@@ -138,7 +170,21 @@ def train_command(
     click.echo(f"Model: {run.folder}")
 
 
-_OF_PAIRS = ("language", "split", "limit", "merge_case", "form_of", "translations", "licences")
+_OF_PAIRS = (
+    *(
+        "language",
+        "split",
+        "limit",
+        "merge_case",
+        "form_of",
+        "translations",
+        "licences",
+        "references",
+        "html",
+        "labels",
+    ),
+    *("circular", "shortest", "longest", "near", "variants", "dedup", "prefer"),
+)
 _OF_PLAN = ("encoder", "method", "seed", "out", "minutes")
 
 

@@ -257,6 +257,7 @@ def _say_pairs(pairs: Pairs, watch: Watch) -> None:
     watch.notify(
         f"{len(pairs.train):,} definitions to train on, {len(pairs.dev):,} dev, {len(pairs.test):,} test"
         + (f"; left out: {left}" if left else "")
+        + "".join(f"; {n:,} {what}" for what, n in pairs.changed.items() if n)
     )
 
 
@@ -283,6 +284,7 @@ def _record(store: Store, plan: Plan, pairs: Pairs, start: Start) -> dict[str, A
             "dev": len(pairs.dev),
             "test": len(pairs.test),
             "left_out": pairs.left_out,
+            "changed": pairs.changed,
         },
         "sources": [{key: getattr(source, key) for key in keys} for source in sources],
         "packages": {name: version(name) for name in _PACKAGES} | {"python": platform.python_version()},

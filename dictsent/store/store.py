@@ -114,11 +114,9 @@ class Store:
 
     def remove(self, name: str) -> SourceRow:
         """Take a source out; what other sources attest stays. Returns what it was. Raises StoreError."""
+        self.require_sources([name])
         with self._connect(write=True) as connection:
             rows = {row.name: row for row in read.read_sources(connection, self._tables)}
-            if name not in rows:
-                known = ", ".join(rows) or "none"
-                raise StoreError(f"no source is named {name!r}", where=str(self.path), hint=f"sources: {known}")
             removal.delete_source(connection, rows[name].id)
             return rows[name]
 
@@ -206,6 +204,14 @@ class Store:
             for text, example in read.read_examples(connection, self._tables, language=language):
                 found.setdefault(text, {})[example] = None
         return {text: tuple(examples) for text, examples in found.items()}
+
+    def require_sources(self, names: Iterable[str]) -> None:
+        """Raise StoreError where one of the names is no source of the store."""
+        known = [row.name for row in self.sources()] if names else []
+        for name in names:
+            if name not in known:
+                what = f"no source is named {name!r}"
+                raise StoreError(what, where=str(self.path), hint=f"sources: {', '.join(known) or 'none'}")
 
     def require(self, language: str) -> None:
         """Raise EmptyStoreError or LanguageError, naming what there is, where the store lacks the language."""

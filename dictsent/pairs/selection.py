@@ -6,20 +6,20 @@ Before: dictsent.store streams definitions. After: dictsent.entryspace builds en
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from dictsent.errors import PairsError
+from dictsent.pairs.cleaning import holds_headword, is_reference, without_html, without_labels
+from dictsent.pairs.duplicates import Words, letters, without_near, without_variants
 from dictsent.records import Gloss, Pair
 from dictsent.store import DefinitionRow, Store
 
 MINIMUM = 20
 """Fewer training definitions than this cannot train anything."""
 
-_NOT_LETTERS = re.compile(r"[\W_]+")
 _SPLITS = ("train",) * 8 + ("dev", "test")
 
 
@@ -35,6 +35,17 @@ class PairSettings:
         form_of: keep senses that only say what a word is a form of.
         translations: keep definitions written in, or equivalents in, another language.
         licences: only definitions attested by a source under one of these; empty for all.
+        references: keep definitions that only point to another word ("See dog").
+        html: keep HTML tags and entities in the text.
+        labels: keep labels in brackets before the text.
+        circular: keep definitions that hold their headword.
+        shortest, longest: characters that a definition has at least and at most; 0 for no bound.
+        near: of definitions of an entry that are as similar as this (0 to 1), keep the best; 0 keeps all.
+        variants: keep the same definition under several spellings of one word.
+        dedup: "exact" as the store has it; "paper": entries that differ in case only are one, and the same definition
+            stands once in it (DefSent+: "duplicate entries from different resources combined, duplicate definitions
+            of an entry removed").
+        prefer: names of sources whose wording wins among near-duplicates.
     """
 
     language: str
@@ -44,16 +55,33 @@ class PairSettings:
     form_of: bool = False
     translations: bool = False
     licences: tuple[str, ...] = ()
+    references: bool = False
+    html: bool = False
+    labels: bool = True
+    circular: bool = True
+    shortest: int = 0
+    longest: int = 0
+    near: float = 0.0
+    variants: bool = True
+    dedup: Literal["exact", "paper"] = "exact"
+    prefer: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.near <= 1:
+            raise PairsError("a similarity lies between 0 and 1", where="--near")
+        if self.longest and self.longest < self.shortest:
+            raise PairsError("the longest definition is shorter than the shortest", where="--longest")
 
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """The pairs of each split and how many definitions were left out, by reason."""
+    """The pairs of each split, how many definitions were left out, and how many texts were changed, by reason."""
 
     train: tuple[Pair, ...]
     dev: tuple[Pair, ...]
     test: tuple[Pair, ...]
     left_out: dict[str, int] = field(default_factory=dict)
+    changed: dict[str, int] = field(default_factory=dict)
 
     def all(self) -> tuple[Pair, ...]:
         """Train, dev and test together."""
@@ -88,8 +116,14 @@ def select(
     store.require(settings.language)
     normalise = normalise or letters
     left_out: Counter[str] = Counter()
-    rows = _usable(store.definitions(settings.language, licences=settings.licences), settings, left_out)
-    pairs = list(_limited(_paired(rows, settings), settings, left_out))
+    changed: Counter[str] = Counter()
+    rows = store.definitions(settings.language, licences=settings.licences, prefer=settings.prefer)
+    rows = _cleaned(_usable(rows, settings, left_out), settings, left_out, changed)
+    if settings.near:
+        rows = without_near(rows, settings.near, left_out, preferred=len(settings.prefer))
+    if not settings.variants:
+        rows = without_variants(rows, Words(store.spellings(settings.language)), left_out)
+    pairs = list(_limited(_paired(rows, settings, left_out), settings, left_out))
     if exclude:
         kept = [p for p in pairs if normalise(p.definition) not in exclude]
         left_out["excluded by text"] = len(pairs) - len(kept)
@@ -100,7 +134,7 @@ def select(
     held = {normalise(p.definition) for p in by_split["dev"] + by_split["test"]}
     train = [p for p in by_split["train"] if normalise(p.definition) not in held]
     left_out["also defining a dev or test word"] = len(by_split["train"]) - len(train)
-    return Pairs(tuple(train), tuple(by_split["dev"]), tuple(by_split["test"]), dict(left_out))
+    return Pairs(tuple(train), tuple(by_split["dev"]), tuple(by_split["test"]), dict(left_out), dict(changed))
 
 
 def glosses(pairs: Iterable[Pair], examples: dict[str, tuple[str, ...]]) -> list[Gloss]:
@@ -109,11 +143,6 @@ def glosses(pairs: Iterable[Pair], examples: dict[str, tuple[str, ...]]) -> list
     for pair in pairs:
         headwords.setdefault(pair.definition, {})[pair.headword] = None
     return [Gloss(text, tuple(words), examples.get(text, ())) for text, words in headwords.items()]
-
-
-def letters(text: str) -> str:
-    """Letters and digits only, lower-cased: the form in which leaks are looked for."""
-    return _NOT_LETTERS.sub(" ", text.lower()).strip()
 
 
 def split_of(headword: str) -> str:
@@ -138,12 +167,49 @@ def _usable(rows: Iterable[DefinitionRow], settings: PairSettings, left_out: Cou
             yield row
 
 
-def _paired(rows: Iterable[DefinitionRow], settings: PairSettings) -> Iterator[Pair]:
+def _cleaned(
+    rows: Iterable[DefinitionRow], settings: PairSettings, left_out: Counter[str], changed: Counter[str]
+) -> Iterator[DefinitionRow]:
+    for row in rows:
+        text = row.text
+        if not settings.html and (plain := without_html(text)) != text:
+            changed["HTML taken out"] += 1
+            text = plain
+        if not settings.labels and (plain := without_labels(text)) != text:
+            changed["labels taken off"] += 1
+            text = plain
+        if reason := _useless(text, row.headword, settings):
+            left_out[reason] += 1
+        else:
+            yield row if text == row.text else replace(row, text=text)
+
+
+def _useless(text: str, headword: str, settings: PairSettings) -> str:
+    """Why a cleaned text is not trained on, "" where it is."""
+    if not settings.references and is_reference(text):
+        return "only pointing to another word"
+    if not text:
+        return "nothing but markup"
+    if not settings.circular and holds_headword(text, headword):
+        return "holding their headword"
+    if len(text) < settings.shortest:
+        return "too short"
+    return "too long" if settings.longest and len(text) > settings.longest else ""
+
+
+def _paired(rows: Iterable[DefinitionRow], settings: PairSettings, left_out: Counter[str]) -> Iterator[Pair]:
+    paper = settings.dedup == "paper"
     merged: dict[str, tuple[int, str]] = {}
+    said: set[tuple[int, str]] = set()
     for row in rows:
         entry, headword = row.entry, row.headword
-        if settings.merge_case:
+        if settings.merge_case or paper:
             entry, headword = merged.setdefault(headword.casefold(), (entry, headword))
+        if paper:
+            if (entry, row.text) in said:
+                left_out["the same definition of the entry"] += 1
+                continue
+            said.add((entry, row.text))
         split = split_of(headword) if settings.split == "hash" else "train"
         yield Pair(entry, headword, row.text, split)
 
