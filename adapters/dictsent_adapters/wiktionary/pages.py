@@ -9,11 +9,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from functools import lru_cache
 from multiprocessing import get_context
 from typing import Any
 
+from dictsent.errors import SourceError
 from dictsent.languages import key_language
 from dictsent.records import Definition, Entry, Example, Rejected, fold_space
 from dictsent_adapters.tags import tag_of_code
@@ -236,6 +238,13 @@ def read_blocks(blocks: Iterator[Block], task: Task, jobs: int) -> Iterator[Outc
                     yield waiting.pop(0).result()
             while waiting:
                 yield waiting.pop(0).result()
+        except BrokenProcessPool as error:
+            hint = (
+                "use fewer --jobs; a script that reads with several keeps its work below `if __name__ == '__main__':`"
+            )
+            raise SourceError(
+                "a worker process could not be started or was ended", where="--jobs", hint=hint
+            ) from error
         finally:
             for future in waiting:
                 future.cancel()
