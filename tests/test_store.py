@@ -15,7 +15,7 @@ from sqlalchemy import event
 
 from dictsent.errors import EmptyStoreError, LanguageError, SchemaError, SourceError, StoreError
 from dictsent.records import Definition, Dictionary, Entry, Example, Rejected, comparison_form, fold_space
-from dictsent.store import Origin, Store
+from dictsent.store import Origin, Store, database
 from dictsent.store.database import VERSION, schema
 
 SCHEMA_DIGEST = "8a38f20d0bb8b7e4"
@@ -224,6 +224,23 @@ def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
         connection.execute(f"PRAGMA user_version = {VERSION + 1}")
     with pytest.raises(SchemaError, match="update dictsent"):
         Store(path)
+
+
+def test_two_processes_make_one_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "store.db"
+    create = database._create
+
+    def late(engine: Any) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(database, "_create", create)
+            with Store(path, create=True) as other:
+                put(other, "one", entry("cat", "x"))
+        create(engine)
+
+    monkeypatch.setattr(database, "_create", late)
+    with Store(path, create=True) as store:
+        put(store, "two", entry("dog", "y"))
+        assert [s.name for s in store.sources()] == ["one", "two"]
 
 
 def test_two_writers_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -137,6 +137,9 @@ def _create(engine: Engine) -> None:
     try:
         raw.driver_connection.execute("PRAGMA journal_mode = WAL")  # type: ignore[union-attr]
         raw.driver_connection.executescript(f"BEGIN IMMEDIATE; {schema()}; COMMIT;")  # type: ignore[union-attr]
+    except sqlite3.OperationalError as error:
+        if "already exists" not in str(error):  # else another process made the store in this very moment
+            raise
     finally:
         raw.close()
 
