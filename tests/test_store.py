@@ -161,6 +161,11 @@ def test_two_files_of_one_name_are_two_sources(store: Store) -> None:
         where = Origin(adapter="tsv", location=f"/data/{folder}/train.txt", checksum=folder)
         store.ingest(dictionary, [entry("cat", folder)], origin=where)
     assert [s.name for s in store.sources()] == ["train", "de/train"]
+    for file in ("cs-en.jsonl", "da-en.jsonl", "da-en.jsonl.gz"):
+        where = Origin(adapter="kaikki", location=f"/data/k/{file}", checksum=file)
+        store.ingest(Dictionary(name="enwiktionary", language="en"), [entry("cat", file)], origin=where)
+    names = [s.name for s in store.sources()]
+    assert names[2:] == ["enwiktionary", "enwiktionary/da-en", "enwiktionary/da-en.jsonl.gz"]
 
 
 def test_rejects_are_counted_and_handed_on(store: Store) -> None:

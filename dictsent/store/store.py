@@ -248,7 +248,8 @@ def _place_among(known: Sequence[SourceRow], dictionary: Dictionary, origin: Ori
     """The older version that this source replaces, if any, and the name to keep it under.
 
     Another version of a source replaces it where both tell their versions; else only what was read from the same place
-    is replaced, and a stranger of the same name gets its folders' names in front.
+    is replaced, and a stranger of the same name gets its folders' names in front, or, in the same folder, its file's
+    behind.
     """
     by_name = {row.name: row for row in known}
     older = by_name.get(dictionary.name)
@@ -257,13 +258,22 @@ def _place_among(known: Sequence[SourceRow], dictionary: Dictionary, origin: Ori
     both_told = bool(dictionary.version and older.version) and dictionary.version != older.version
     if both_told or older.location == origin.location:
         return older, dictionary.name
-    name = dictionary.name
-    for parent in Path(origin.location).resolve().parents:
-        if not parent.name:
-            break
-        name = f"{parent.name}/{name}"
+    for name in _other_names(dictionary.name, Path(origin.location), Path(older.location)):
         if name not in by_name:
             return None, name
         if by_name[name].location == origin.location:
             return by_name[name], name
     return None, f"{dictionary.name}@{origin.checksum[:8]}"
+
+
+def _other_names(name: str, here: Path, there: Path) -> Iterator[str]:
+    here, there = here.resolve(), there.resolve()
+    if here.parent == there.parent:
+        yield f"{name}/{here.name.partition('.')[0]}"
+        yield f"{name}/{here.name}"
+        return
+    for parent in here.parents:
+        if not parent.name or parent in there.parents:
+            return
+        name = f"{parent.name}/{name}"
+        yield name
