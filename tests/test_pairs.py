@@ -245,6 +245,13 @@ REFERENCES = [
 ]
 MEANINGFUL = [
     *(
+        "ziel eines forschungsvorhabens",
+        "ziekte door een virus",
+        "vizcachas.",
+        "Videira do Brasil.",
+        "variante del idioma",
+    ),
+    *(
         "see or hear something",
         "see a movie",
         "voir avec attention",

@@ -46,7 +46,7 @@ _REFERENCES = (
     r"(?:[Pp]lural|[Ff]emenino|[Ff]eminino|[Pp]lurale|[Ff]emminile|[Vv]ariante|[Pp]articipio passato) (?:de|di|do|da)",
     r"[Mm]eervoud van|[Oo]böjd form av|[Ff]lertal av|[Мм]н\. ч\. от|[Ll]iczba mnoga od",
 )
-_REFERENCE = re.compile(rf"(?:{'|'.join(_REFERENCES)})\s*{_TARGET}")
+_REFERENCE = re.compile(rf"(?:{'|'.join(_REFERENCES)})(?:(?<=\w)\s+|(?<!\w)\s*){_TARGET}")
 # Scripts without spaces: a short word in quotation marks, or up to the word that means "see".
 _QUOTED = r"[「『“《〈][^「『“》〉」』”]{1,20}[」』”》〉]"
 _REFERENCE_UNSPACED = re.compile(
