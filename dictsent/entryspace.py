@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +35,7 @@ class EntrySpace:
         row_of: entry id -> row.
         own_rows: `(q, dim)`: for each of `queries`, its entry's row built without the queried definition.
         queries: held-out pairs whose entry has another definition.
-        circular: held-out pairs left out because their entry has no other definition.
+        circular: held-out pairs by split that are left out because their entry has no other definition.
         definitions: the distinct definitions of each row.
         note: what was done to the matrix ("ica: 166 iterations, factor 0.31").
     """
@@ -44,7 +45,7 @@ class EntrySpace:
     row_of: dict[int, int]
     own_rows: Tensor
     queries: tuple[Pair, ...]
-    circular: int = 0
+    circular: dict[str, int] = field(default_factory=dict)
     note: str = ""
     definitions: tuple[tuple[str, ...], ...] = ()
 
@@ -102,7 +103,7 @@ def build(
         row_of=row_of,
         own_rows=(sums[own] - vectors[said]) / (counts[own] - 1),
         queries=tuple(queries),
-        circular=len(held_out) - len(queries),
+        circular=dict(Counter(p.split for p in held_out if counts[row_of[p.entry]] <= 1)),
         definitions=_definitions(members, list(texts), len(names)),
     )
 

@@ -206,6 +206,24 @@ def test_a_head_that_knows_nothing_is_refused(run_cli: Cli, tiny_bert: Path) -> 
     assert run_cli("train", "--method", "defsent-plus", "--pst", "1", "--encoder", "random").exit_code == 0
 
 
+def test_exposed_definitions_are_left_out_when_asked(run_cli: Cli, tiny_bert: Path) -> None:
+    Path("words.tsv").write_text(MANY)
+    run_cli("ingest", "words.tsv", "--lang", "en")
+    train = ("train", "--encoder", tiny_bert, "--pst", "1", "--split", "none", "--exclude-exposed", "sts")
+    assert "no STS set to compare with" in one_line(run_cli(*train))
+    Path("data/stsbenchmark-raw").mkdir(parents=True)
+    exposed = MANY.splitlines()[0].partition("\t")[2]
+    row = f"main-news\theadlines\t2015\t0001\t2.5\t{exposed.upper()}!\tSomething else.\n"
+    other = "main-news\theadlines\t2015\t0002\t4.0\tOne thing.\tAnother thing.\n"
+    for split in ("train", "dev", "test"):
+        Path(f"data/stsbenchmark-raw/sts-{split}.csv").write_text(row + other)
+    result = run_cli(*train, "--data", "data", "--json")
+    assert result.exit_code == 0, result.output
+    pairs = json.loads(result.stdout)["pairs"]
+    assert pairs["left_out"]["excluded by text"] == 1
+    assert pairs["train"] == len(MANY.splitlines()) - 1
+
+
 def test_from_dictionary_to_scores(run_cli: Cli, tiny_bert: Path) -> None:
     Path("words.tsv").write_text(MANY)
     run_cli("ingest", "words.tsv", "--lang", "en")

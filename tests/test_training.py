@@ -163,7 +163,7 @@ def test_held_out_rows_are_built_without_the_queried_definition(tiny_bert: Path)
     pairs = pairs_of(MEANINGS, dev=("cat", "bread"))
     space = build(pairs.all(), embed=encoder.embed, held_out=pairs.dev)
     assert [q.headword for q in space.queries] == ["cat", "cat"]
-    assert space.circular == 1
+    assert space.circular == {"dev": 1}
     other = encoder.encode([MEANINGS[1][1]])[0]
     np.testing.assert_allclose(space.own_rows[0].numpy(), other, atol=1e-5)
 

@@ -32,9 +32,11 @@ if TYPE_CHECKING:
 @click.option("--overlap", is_flag=True, help="Nearest neighbour overlap on a corpus instead of scores.")
 @click.option("--corpus", default="store", show_default=True, help="For --overlap: a file with a sentence a line.")
 @click.option("--limit", type=click.IntRange(min=10), help="For --overlap: at most so many sentences.")
-@click.option("--queries", type=click.IntRange(min=1), default=100, show_default=True)
-@click.option("--samples", type=click.IntRange(min=1), default=5, show_default=True)
-@click.option("-k", "ks", type=click.IntRange(min=1), multiple=True, default=(50,), show_default=True)
+@click.option("--queries", type=click.IntRange(min=1), default=100, show_default=True, help="Sentences asked about.")
+@click.option("--samples", type=click.IntRange(min=1), default=5, show_default=True, help="Samples of queries.")
+@click.option(
+    "-k", "ks", type=click.IntRange(min=1), multiple=True, default=(50,), show_default=True, help="Neighbours compared."
+)
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Also write a page with plots (HTML).")
 @store_option
 @json_option
@@ -164,7 +166,13 @@ def show_comparison(result: dict[str, Any]) -> None:
 
 @click.command("report")
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), default=Path("report.html"), show_default=True)
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("report.html"),
+    show_default=True,
+    help="The page.",
+)
 def report_command(runs: tuple[Path, ...], out: Path) -> None:
     """Write one self-contained page about RUNs: tables, plots, examples, the record."""
     from dictsent.report import write_report

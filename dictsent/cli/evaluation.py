@@ -229,7 +229,9 @@ def check(scores: dict[str, list[Score]], expect: Path | None) -> None:
 @models_argument
 @store_option
 @lang_option
-@click.option("--split", type=click.Choice(["dev", "test"]), default="test", show_default=True)
+@click.option(
+    "--split", type=click.Choice(["dev", "test"]), default="test", show_default=True, help="Whose words are asked for."
+)
 @click.option("--limit", type=click.IntRange(min=1), help="At most this many definitions of the store, whole entries.")
 @click.option("--filtered", is_flag=True, help="Synonyms with the same definition count as right answers.")
 @expect_option
@@ -301,7 +303,9 @@ def show_words(scores: dict[str, list[Score]]) -> None:
 @eval_command.command("list")
 @data_option
 @lang_option
-@click.option("--protocol", type=click.Choice(["paper", "mteb"]), default="paper", show_default=True)
+@click.option(
+    "--protocol", type=click.Choice(["paper", "mteb"]), default="paper", show_default=True, help="Whose choice of sets."
+)
 @json_option
 def list_command(data: Path | None, language: str, protocol: str, as_json: bool) -> None:
     """List the sentence similarity sets, and which are there."""

@@ -159,7 +159,9 @@ def exposure_command(
 @eval_command.command("fetch")
 @lang_option
 @click.option("--set", "names", multiple=True, metavar="NAME", help="Only this set; may be repeated.")
-@click.option("--protocol", type=click.Choice(["paper", "mteb"]), default="mteb", show_default=True)
+@click.option(
+    "--protocol", type=click.Choice(["paper", "mteb"]), default="mteb", show_default=True, help="Whose choice of sets."
+)
 @click.option("--revision", default="", help="Of the data set on the hub, with one --set; by default the newest.")
 def fetch_command(language: str, names: tuple[str, ...], protocol: str, revision: str) -> None:
     """Fetch similarity sets from the hub into the cache, where `eval sts` finds them."""

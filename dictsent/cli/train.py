@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,11 @@ def _numbers(_: click.Context, __: click.Parameter, value: str | None) -> tuple[
     metavar="NAME",
     help="Only definitions under this licence, such as CC-BY-SA-4.0; may be given several times.",
 )
+@click.option(
+    "--exclude-exposed",
+    type=click.Choice(["sts"]),
+    help="Leave out definitions that stand as sentences in the STS sets below --data.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Of every random choice.")
 @click.option("--out", type=click.Path(path_type=Path), help="The model folder. [default: RUNS/<lang>-<method>-<n>]")
 @click.option(
@@ -154,6 +160,8 @@ def train_command(
             asked["licences"] = allowed_licences(opened.licences(asked["language"]), asked["licences"])
         opened.require_sources(asked.get("prefer", ()))
         plan = _plan(asked, runs, resume=resume is not None)
+        if asked.get("exclude_exposed"):
+            plan = replace(plan, exclude=_exposed(plan.pairs.language, data))
         scorer = _sts_dev(plan.pairs.language, data) if plan.pairs.split == "none" else None
         with working("training") as bar, _stopping() as stopping:
             from dictsent.recipe.training import Watch, run_training
@@ -170,22 +178,8 @@ def train_command(
     click.echo(f"Model: {run.folder}")
 
 
-_OF_PAIRS = (
-    *(
-        "language",
-        "split",
-        "limit",
-        "merge_case",
-        "form_of",
-        "translations",
-        "licences",
-        "references",
-        "html",
-        "labels",
-    ),
-    *("circular", "shortest", "longest", "near", "variants", "dedup", "prefer"),
-)
 _OF_PLAN = ("encoder", "method", "seed", "out", "minutes")
+_OF_HERE = ("no_fallback", "exclude_exposed")
 
 
 def _tupled(value: Any) -> Any:
@@ -198,9 +192,10 @@ def _plan(asked: dict[str, Any], runs: Path, *, resume: bool) -> Any:
     from dictsent.pairs import PairSettings
     from dictsent.recipe.training import Plan
 
-    rest = {key: value for key, value in asked.items() if key not in (*_OF_PAIRS, *_OF_PLAN, "no_fallback")}
+    of_pairs = [f.name for f in fields(PairSettings)]
+    rest = {key: value for key, value in asked.items() if key not in (*of_pairs, *_OF_PLAN, *_OF_HERE)}
     return Plan(
-        pairs=PairSettings(**{key: _tupled(asked[key]) for key in _OF_PAIRS if key in asked}),
+        pairs=PairSettings(**{key: _tupled(asked[key]) for key in of_pairs if key in asked}),
         runs=runs,
         told={key: _tupled(value) for key, value in rest.items() if value is not None},
         fallback=not asked["no_fallback"],
@@ -279,6 +274,20 @@ def _language(given: str, store: Any) -> str:
         return str(next(iter(held)))
     store.require("und") if not held else None
     raise LanguageError("the store holds several languages", where="--lang", hint=f"choose one: {', '.join(held)}")
+
+
+def _exposed(language: str, data: Path | None) -> frozenset[str]:
+    """The sentences of every STS set of the language below --data, normalised. Raises TaskError where there is none."""
+    from dictsent.evaluate import available
+    from dictsent.tasks.data import Choice
+    from dictsent.tasks.exposure import exposed_texts
+
+    sets = available(Choice(languages=(language,)), [data])[0] if data is not None else []
+    real = [pairs for pairs in sets if pairs.copy.set.protocol != "smoke"]
+    if not real:
+        raise TaskError("no STS set to compare with", where="--exclude-exposed", hint="give --data FOLDER")
+    note(f"left out where they are definitions: the sentences of {', '.join(p.copy.set.label for p in real)}")
+    return exposed_texts(real)
 
 
 def _sts_dev(language: str, data: Path | None) -> Any:

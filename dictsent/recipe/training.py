@@ -51,6 +51,7 @@ class Plan:
         method: None for the encoder's usual one.
         told: fields of TrainSettings that the user set; the others follow method and encoder.
         out: the model folder; None for the next free name among the runs.
+        exclude: normalised texts (dictsent.pairs.letters) that no definition may be: evaluation sentences.
         asked: what the caller wants to find again when the training is resumed (a command line's options).
         resume: go on with the unfinished training of the run at `out`.
         minutes: between two checkpoints.
@@ -64,6 +65,7 @@ class Plan:
     out: Path | None = None
     fallback: bool = True
     seed: int = 0
+    exclude: frozenset[str] = frozenset()
     asked: dict[str, Any] = field(default_factory=dict)
     resume: bool = False
     minutes: float = 10.0
@@ -104,7 +106,7 @@ def run_training(
     Raises:
         PairsError, EncoderError, HeadError, TrainingError: whatever is wrong with store, encoder or plan.
     """
-    pairs = chosen if chosen is not None else select(store, plan.pairs)
+    pairs = chosen if chosen is not None else select(store, plan.pairs, exclude=plan.exclude)
     pairs.require_training()
     folder = plan.out or next_folder(plan.runs, language=plan.pairs.language, method=_method_name(plan))
     require_free(folder)
@@ -194,7 +196,7 @@ def start_of(store: Store, plan: Plan, watch: Watch) -> Start:
     """The starting point; a scratch encoder sees the training headwords' definitions of the whole store only."""
 
     def text() -> Any:
-        every = select(store, replace(plan.pairs, limit=None))
+        every = select(store, replace(plan.pairs, limit=None), exclude=plan.exclude)
         every.require_training()
         return glosses(every.train, store.examples(plan.pairs.language))
 

@@ -54,9 +54,9 @@ def entry_ranking(model: Model, split: str) -> Ranking:
     assert space is not None
     picked = [i for i, query in enumerate(space.queries) if query.split == split]
     if not picked:
-        return Ranking(ranks=np.zeros(0), candidates=len(space.names), single=space.circular)
+        return Ranking(ranks=np.zeros(0), candidates=len(space.names), single=space.circular.get(split, 0))
     queries = [space.queries[i] for i in picked]
     vectors = model.entry_vectors([q.definition for q in queries]).numpy()
     targets = space.rows([q.entry for q in queries]).numpy()
     found = ranks(vectors, space.matrix.numpy(), targets, own=space.own_rows[picked].numpy())
-    return Ranking(ranks=found, candidates=len(space.names), single=space.circular)
+    return Ranking(ranks=found, candidates=len(space.names), single=space.circular.get(split, 0))
