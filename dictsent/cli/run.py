@@ -67,22 +67,41 @@ def _record(row: Row) -> dict[str, Any]:
 
 
 def show_rows(rows: Sequence[Row], *, limit: int | None) -> None:
-    """The table: a line a system and step, a column a score."""
+    """Two or three tables, a line a system and step: similarity, word prediction, and sets beside the papers' seven."""
     from dictsent.recipe.execution import columns
+    from dictsent.tasks.data import SEVEN
 
     figures = [columns(row) for row in rows]
-    names = list(dict.fromkeys(name for row in figures for name in row))
-    head = ["system", "step", "definitions", *names]
+    found = list(dict.fromkeys(name for row in figures for name in row))
+    words = [name for name in found if name.split()[0] in ("MRR", "Top10")]
+    papers = [name for name in (*SEVEN, "Avg", "Avg unexposed", "mini-sts") if name in found]
+    others = [name for name in found if name not in (*words, *papers) and not name.endswith(" unexposed")]
+    _figures("Sentence similarity: Spearman x100 of the cosine", rows, figures, papers)
+    if "Avg unexposed" in papers:
+        click.echo("Unexposed: without the OnWN and FNWN files, whose sentences are WordNet's own glosses.")
+    click.echo("mini-sts is a smoke set of 40 pairs, in no average.\n")
+    _figures("Word prediction: held-out headwords, x100", rows, figures, words)
+    if words:
+        click.echo(
+            "MRR, Top10: found among all entries, by cosine with the mean of their definitions. “own”: the way the"
+        )
+        click.echo(
+            "model was trained to, DefSent over its vocabulary, DefSent+ through its pooler over the entry matrix.\n"
+        )
+    _figures("Other sets", rows, figures, others)
+    if limit:
+        click.echo(f"The trained systems saw at most {limit:,} definitions, dev and test included.")
+
+
+def _figures(title: str, rows: Sequence[Row], figures: Sequence[dict[str, float | None]], names: Sequence[str]) -> None:
+    if not names:
+        return
+    shown = [name.replace("Avg unexposed", "unexposed") for name in names]
     body = [
         [row.name, row.step or "", f"{row.definitions:,}" if row.definitions else "", *(_cell(f.get(n)) for n in names)]
         for row, f in zip(rows, figures, strict=True)
     ]
-    table(head, body)
-    click.echo("Similarity sets: Spearman x100 of the cosine. mini-sts is a smoke set of 40 pairs, in no average.")
-    click.echo("MRR, Top10: held-out headwords found among all entries by their definitions, x100; “own”: the way the")
-    click.echo("model was trained to (DefSent over its vocabulary, DefSent+ through its pooler over the entry matrix).")
-    if limit:
-        click.echo(f"The trained systems saw at most {limit:,} definitions, dev and test included.")
+    table(["system", "step", "trained on", *shown], body, title=title)
 
 
 def _cell(value: float | None) -> str:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import click
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
@@ -36,13 +37,13 @@ def note(text: str) -> None:
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, title: str = "", left: int = 1) -> None:
     """A table on stdout; the first `left` columns are text, the others figures. Never cut in a pipe."""
-    shown = Table(title=title or None, title_justify="left", header_style="bold")
+    shown = Table(title=title or None, title_justify="left", header_style="bold", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for number, column in enumerate(columns):
         shown.add_column(column, justify="left" if number < left else "right", overflow="fold")
     for row in rows:
         shown.add_row(*("" if cell is None else str(cell) for cell in row))
     terminal = sys.stdout.isatty()
-    Console(file=sys.stdout, width=None if terminal else 200, soft_wrap=not terminal).print(shown)
+    Console(file=sys.stdout, width=None if terminal else 400, soft_wrap=not terminal).print(shown)
 
 
 @dataclass(slots=True)
