@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 _BY_LANGUAGE = """
 SELECT e.language, length(d.text), count(*) FROM definition d JOIN entry e ON e.id = d.entry_id GROUP BY 1, 2"""
 _BY_SOURCE = """
-SELECT a.source_id, length(coalesce(a.text, d.text)), count(*)
+SELECT a.source_id, length(coalesce(a.text, d.text)), count(DISTINCT a.definition_id)
 FROM attestation a JOIN definition d ON d.id = a.definition_id GROUP BY 1, 2"""
 # Each distinct set of sources once: entries are walked in the order of their ids, without a sort.
 _TOGETHER = {
