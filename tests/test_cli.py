@@ -241,6 +241,7 @@ def test_from_dictionary_to_scores(run_cli: Cli, tiny_bert: Path) -> None:
     assert {"task", "language", "split", "protocol", "variant", "metric", "value", "n"} <= answer["scores"][0].keys()
     assert [s["task"] for s in answer["scores"]] == ["mini-sts"]
     assert "runs/en-defsent-plus-1" in run_cli("eval", "sts").stderr.splitlines()[0]
+    assert run_cli("eval").stdout == run_cli("eval", "sts").stdout
     vectors = json.loads(run_cli("encode", "--json", input="a cat\na dog\n").stdout)["vectors"]
     assert (len(vectors), len(vectors[0])) == (2, 24)
     card = Path("runs/en-defsent-plus-1/README.md").read_text()

@@ -35,9 +35,12 @@ expect_option = click.option(
 )
 
 
-@click.group("eval")
-def eval_command() -> None:
-    """Score an encoder: sentence similarity, word prediction, transfer, isotropy."""
+@click.group("eval", invoke_without_command=True)
+@click.pass_context
+def eval_command(ctx: click.Context) -> None:
+    """Score an encoder: sentence similarity (also without a word), word prediction, transfer, isotropy."""
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(sts_command)
 
 
 @eval_command.command("sts", help="Score sentence similarity (Spearman x100 of the cosine).\n\n" + MODELS_HELP)
