@@ -154,7 +154,7 @@ def _ingest_all(found: Found, request: Request, path: Path, rejects: IO[str] | N
                 try:
                     return [_ingest_one(store, *pair, request=request, rejects=rejects) for pair in found.sources]
                 finally:
-                    empty = not store.sources()
+                    empty = not store.source_names()
         finally:
             if empty and not was_there:
                 for suffix in ("", "-wal", "-shm"):

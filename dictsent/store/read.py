@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Table, distinct, func, select, text, union
+from sqlalchemy import Connection, Table, distinct, func, select, text, true, union
 
 from dictsent.records import Example
 from dictsent.store.search import LANGUAGES
@@ -26,8 +26,8 @@ WHERE +e.language = :language GROUP BY e.id, d.id ORDER BY e.id, d.id"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SourceRow:
-    """One source as the store holds it; `entries` and `definitions` count distinct ones it attests."""
+class KnownSource:
+    """One source as its own row tells it."""
 
     id: int
     name: str
@@ -45,6 +45,12 @@ class SourceRow:
     duplicates: int
     rejected: int
     ingested_at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRow(KnownSource):
+    """One source as the store holds it; `entries` and `definitions` count distinct ones it attests."""
+
     entries: int
     definitions: int
 
@@ -106,8 +112,20 @@ class EntryView:
 Tables = Mapping[str, Table]
 
 
-def read_sources(connection: Connection, tables: Tables) -> list[SourceRow]:
-    """All sources, oldest first, with counts of what each attests."""
+def read_known(connection: Connection, tables: Tables) -> list[KnownSource]:
+    """All sources, oldest first, without counting: this costs nothing however much they attest."""
+    source = tables["source"]
+    return [KnownSource(**row) for row in connection.execute(select(source).order_by(source.c.id)).mappings()]
+
+
+def read_source(connection: Connection, tables: Tables, source: int) -> SourceRow:
+    """One source by its id, with counts of what it attests."""
+    (row,) = read_sources(connection, tables, only=source)
+    return row
+
+
+def read_sources(connection: Connection, tables: Tables, *, only: int | None = None) -> list[SourceRow]:
+    """All sources, oldest first, or the one with this id, with counts of what each attests."""
     source, attestation, definition = tables["source"], tables["attestation"], tables["definition"]
     counts = (
         select(
@@ -116,12 +134,14 @@ def read_sources(connection: Connection, tables: Tables) -> list[SourceRow]:
             func.count(distinct(definition.c.id)).label("definitions"),
         )
         .join_from(attestation, definition)
+        .where(attestation.c.source_id == only if only is not None else true())
         .group_by(attestation.c.source_id)
         .subquery()
     )
     query = (
         select(source, func.coalesce(counts.c.entries, 0), func.coalesce(counts.c.definitions, 0))
         .join_from(source, counts, isouter=True)
+        .where(source.c.id == only if only is not None else true())
         .order_by(source.c.id)
     )
     names = [*(c.name for c in source.c), "entries", "definitions"]

@@ -20,7 +20,7 @@ from dictsent.store import comparison, ingest, read, removal, replay, search, st
 from dictsent.store.comparison import Difference
 from dictsent.store.database import open_engine, reflect, reported, side_by_side
 from dictsent.store.ingest import Ingested, Origin
-from dictsent.store.read import DefinitionRow, EntryView, SourceRow
+from dictsent.store.read import DefinitionRow, EntryView, KnownSource, SourceRow
 from dictsent.store.replay import SenseRow
 from dictsent.store.search import Hit
 from dictsent.store.statistics import Overlap
@@ -93,10 +93,10 @@ class Store:
         origin: Origin,
         on_reject: Callable[[Rejected], None],
     ) -> Ingested:
-        known = read.read_sources(connection, self._tables)
+        known = read.read_known(connection, self._tables)
         for row in known:
             if (row.checksum, row.adapter, row.options) == (origin.checksum, origin.adapter, origin.options):
-                return _unchanged(row)
+                return _unchanged(read.read_source(connection, self._tables, row.id))
         older, name = _place_among(known, dictionary, origin)
         table = self._tables["source"]
         if older is not None:
@@ -109,16 +109,17 @@ class Store:
         records_read, new, rejected = counts
         ingest.finish_source(connection, table, source=source, counts=(records_read, new, rejected + origin.rejected))
         added, lost = removal.differences(connection, source) if older is not None else (0, 0)
-        written = next(s for s in read.read_sources(connection, self._tables) if s.id == source)
+        written = read.read_source(connection, self._tables, source)
         return replace(_unchanged(written), new=True, replaced=older is not None, added=added, lost=lost)
 
     def remove(self, name: str) -> SourceRow:
         """Take a source out; what other sources attest stays. Returns what it was. Raises StoreError."""
         self.require_sources([name])
         with self._connect(write=True) as connection:
-            rows = {row.name: row for row in read.read_sources(connection, self._tables)}
-            removal.delete_source(connection, rows[name].id)
-            return rows[name]
+            ids = {row.name: row.id for row in read.read_known(connection, self._tables)}
+            removed = read.read_source(connection, self._tables, ids[name])
+            removal.delete_source(connection, removed.id)
+            return removed
 
     def merge(self, other: Store) -> list[Ingested]:
         """Take over the sources of another store, each in a transaction of its own, as if they were ingested here."""
@@ -167,7 +168,7 @@ class Store:
     def overlaps(self) -> list[Overlap]:
         """What each pair of sources shares."""
         with self._connect() as connection:
-            names = {row.id: row.name for row in read.read_sources(connection, self._tables)}
+            names = {row.id: row.name for row in read.read_known(connection, self._tables)}
             return statistics.overlaps(connection, names)
 
     def licences(self, language: str) -> tuple[str, ...]:
@@ -205,9 +206,14 @@ class Store:
                 found.setdefault(text, {})[example] = None
         return {text: tuple(examples) for text, examples in found.items()}
 
+    def source_names(self) -> list[str]:
+        """The names of all sources, oldest first."""
+        with self._connect() as connection:
+            return [row.name for row in read.read_known(connection, self._tables)]
+
     def require_sources(self, names: Iterable[str]) -> None:
         """Raise StoreError where one of the names is no source of the store."""
-        known = [row.name for row in self.sources()] if names else []
+        known = self.source_names()
         for name in names:
             if name not in known:
                 what = f"no source is named {name!r}"
@@ -244,7 +250,9 @@ def _unchanged(row: SourceRow) -> Ingested:
     )
 
 
-def _place_among(known: Sequence[SourceRow], dictionary: Dictionary, origin: Origin) -> tuple[SourceRow | None, str]:
+def _place_among(
+    known: Sequence[KnownSource], dictionary: Dictionary, origin: Origin
+) -> tuple[KnownSource | None, str]:
     """The older version that this source replaces, if any, and the name to keep it under.
 
     Another version of a source replaces it where both tell their versions; else only what was read from the same place
