@@ -10,6 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from backports import zstd
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -156,9 +157,11 @@ def test_lmf_in_every_wrapping_reads_alike(tmp_path: Path) -> None:
     content = LMF.read_bytes()
     (tmp_path / "a.xml.gz").write_bytes(gzip.compress(content))
     (tmp_path / "a.xml.xz").write_bytes(lzma.compress(content))
+    (tmp_path / "a.xml.zst").write_bytes(zstd.compress(content))
     with tarfile.open(tmp_path / "a.tar.xz", "w:xz") as archive:
         archive.add(SAMPLE.with_name("SOURCE.md"), "package/README.md")
         archive.add(LMF, "package/small.xml")
+    (tmp_path / "a.tar.zst").write_bytes(zstd.compress(lzma.decompress((tmp_path / "a.tar.xz").read_bytes())))
     expected = entries(LMF)
     assert expected
     for file in tmp_path.iterdir():

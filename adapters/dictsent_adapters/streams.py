@@ -20,6 +20,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
+from backports import zstd
+
 from dictsent.adapter import Reading
 from dictsent.errors import SourceError
 
@@ -27,11 +29,13 @@ LINE_LIMIT = 1 << 20
 """The longest line, in bytes, that is taken for a record."""
 
 _BAD_BYTE = re.compile("[\udc80-\udcff]")
-_DAMAGE = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, tarfile.TarError)
+_DAMAGE = (EOFError, lzma.LZMAError, zlib.error, zstd.ZstdError, gzip.BadGzipFile, tarfile.TarError)
 _COMPRESSED: tuple[tuple[bytes, Callable[..., Any]], ...] = (
     (b"\x1f\x8b", gzip.open),
     (b"BZh", bz2.open),
     (b"\xfd7zXZ\x00", lzma.open),
+    (b"\x28\xb5\x2f\xfd", zstd.open),
+    *((bytes([0x50 + n]) + b"\x2a\x4d\x18", zstd.open) for n in range(16)),  # a skippable frame first, as pzstd writes
 )
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -43,7 +47,7 @@ _BOMS = (
 
 
 def open_plain(path: Path) -> BinaryIO:
-    """The file's bytes, decompressed where its first bytes are those of gzip (dictzip too), bzip2 or xz."""
+    """The file's bytes, decompressed where its first bytes are those of gzip (dictzip too), bzip2, xz or Zstandard."""
     with path.open("rb") as file:
         magic = file.read(6)
     for mark, opener in _COMPRESSED:
@@ -97,6 +101,8 @@ def damage_as_source_error(path: Path) -> Iterator[None]:
     except _DAMAGE as error:
         raise SourceError("truncated or damaged", where=str(path), hint="get the file again") from error
     except OSError as error:
+        if error.errno is None:  # the decompressors' own: "Invalid data stream"
+            raise SourceError("truncated or damaged", where=str(path), hint="get the file again") from error
         raise SourceError(f"cannot be read: {error.strerror or error}", where=str(path)) from error
 
 

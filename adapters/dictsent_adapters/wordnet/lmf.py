@@ -1,4 +1,4 @@
-"""WN-LMF files of any wordnet, read by the `wn` library: .xml, also in gzip, bzip2 or xz, or in a tar package.
+"""WN-LMF files of any wordnet, read by the `wn` library: .xml, also in gzip, bzip2, xz or Zstandard, or in a tar package.
 
 Before: a path. After: the WordNet adapter yields the entries. Format: https://globalwordnet.github.io/schemas/
 """
@@ -73,7 +73,7 @@ def is_lmf(path: Path) -> bool:
     if start[257:262] != b"ustar":
         return bool(_ROOT.search(start))
     try:
-        with tarfile.open(path) as archive:
+        with open_plain(path) as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
             files = (archive.extractfile(m) for m in archive if m.isfile() and m.name.endswith(".xml"))
             first = next((file for file in files if file), None)
             return bool(first and _ROOT.search(first.read(8192)))
@@ -160,7 +160,7 @@ def _plain_files(path: Path) -> Iterator[list[Path]]:
 def _unpack(path: Path, folder: str) -> None:
     """Unpack a tar archive; no member may leave the folder, be a device or a link out of it."""
     try:
-        with tarfile.open(path) as archive:
+        with open_plain(path) as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
             archive.extractall(folder, filter="data")
     except tarfile.FilterError as error:
         raise SourceError(f"an archive that reaches out of its folder: {error}", where=str(path)) from error
