@@ -63,15 +63,15 @@ def test_a_stopped_training_resumes_exactly(method: str, update: int, tiny_bert:
 def test_a_finished_step_is_never_trained_again(
     tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import dictsent.train as module
+    from dictsent.train import methods as module
 
     start, how = Encoder.load(tiny_bert), settings_for("defsent-plus", pst=3, epochs=2, batch_size=8)
     whole = train(start, PAIRS, how)
     with pytest.raises(TrainingStopped):
         train(start, PAIRS, how, stop_at(whole.log[0].updates + 2, tmp_path))
     trained_steps: list[int] = []
-    plain = module._fit
-    monkeypatch.setattr(module, "_fit", lambda *a, **k: (trained_steps.append(k["step"]), plain(*a, **k))[1])
+    plain = module.fit
+    monkeypatch.setattr(module, "fit", lambda *a, **k: (trained_steps.append(k["step"]), plain(*a, **k))[1])
     again = train(start, PAIRS, how, Hooks(checkpoints=Checkpoints(tmp_path)))
     assert trained_steps == [2, 3]
     assert same(whole, again)

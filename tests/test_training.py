@@ -25,7 +25,8 @@ from dictsent.objective import EntryLoss, HeadLoss, Objective, frozen_cross_entr
 from dictsent.pairs import Pairs
 from dictsent.records import Pair
 from dictsent.settings import TrainSettings, defaults
-from dictsent.train import Hooks, _Collator, fresh_copy, train
+from dictsent.train import Hooks, fresh_copy, train
+from dictsent.train.fitting import Collator
 
 MEANINGS = [
     ("cat", "a small animal that purrs"),
@@ -89,7 +90,7 @@ def slow_vector(model: torch.nn.Module, encoder: Encoder, text: str, pooling: st
 
 
 def batch_of(encoder: Encoder, texts: list[str], labels: list[int]) -> dict[str, object]:
-    return _Collator(encoder)(list(zip(encoder.tokenise(texts), labels, strict=True)))
+    return Collator(encoder)(list(zip(encoder.tokenise(texts), labels, strict=True)))
 
 
 @pytest.mark.parametrize("family", ["tiny_bert", "tiny_roberta"])
@@ -211,10 +212,10 @@ def test_training_leaves_the_start_and_head_alone_and_repeats_exactly(tiny_bert:
 
 
 def test_pst_restarts_from_the_original_encoder(tiny_bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import dictsent.train as module
+    from dictsent.train import methods as module
 
     starts, builders = [], []
-    plain_fit, plain_space = module._fit, module._space_of_step
+    plain_fit, plain_space = module.fit, module._space_of_step
 
     def fit(encoder: Encoder, *rest: object, **more: object) -> object:
         starts.append(copy.deepcopy(encoder.backbone.state_dict()))
@@ -224,7 +225,7 @@ def test_pst_restarts_from_the_original_encoder(tiny_bert: Path, monkeypatch: py
         builders.append(builder)
         return plain_space(builder, *rest)
 
-    monkeypatch.setattr(module, "_fit", fit)
+    monkeypatch.setattr(module, "fit", fit)
     monkeypatch.setattr(module, "_space_of_step", space)
     steps = []
     start = Encoder.load(tiny_bert)

@@ -1,0 +1,165 @@
+"""DefSent's one stage and DefSent+'s Progressive Separate Training: what is trained against what.
+
+Before: dictsent.pairs, an Encoder. After: dictsent.model saves what comes out.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import replace
+
+from torch import Tensor
+from transformers import set_seed
+
+from dictsent.encoder import Encoder, base_of
+from dictsent.entryspace import EntrySpace, build, load_space, save_space
+from dictsent.errors import PairsError
+from dictsent.folders import appearing
+from dictsent.heads import make_pooler
+from dictsent.objective import EntryLoss, HeadLoss
+from dictsent.pairs import MINIMUM, Pairs
+from dictsent.records import Pair
+from dictsent.settings import ENTRY_POOLING, Pooling, TrainSettings
+from dictsent.train.fitting import fit
+from dictsent.train.records import Hooks, StepLog, Trained
+from dictsent.vocabulary import single_tokens
+
+
+def train(start: Encoder, pairs: Pairs, settings: TrainSettings, hooks: Hooks | None = None) -> Trained:
+    """Train from `start`, which is left as it was.
+
+    Raises:
+        HeadError: DefSent without a masked-LM head. PairsError: too little to train on. TrainingError: a loss that is
+            not finite. TrainingStopped: asked to stop; the checkpoints hold all there was.
+    """
+    pairs.require_training()
+    method = _train_defsent if settings.method == "defsent" else _train_defsent_plus
+    return method(start, pairs, settings, hooks or Hooks())
+
+
+def _train_defsent(start: Encoder, pairs: Pairs, settings: TrainSettings, hooks: Hooks) -> Trained:
+    start.head()
+    targets = single_tokens(start.tokenizer, (p.headword for p in pairs.train))
+    usable = [p for p in pairs.train if p.headword in targets]
+    if len(usable) < MINIMUM:
+        raise PairsError(
+            f"only {len(usable)} of {len(pairs.train)} definitions have a headword that is one token of this encoder",
+            where=start.name,
+            hint="use --method defsent-plus, which takes every headword",
+        )
+    coverage = {
+        "definitions": len(usable),
+        "of_definitions": len(pairs.train),
+        "headwords": len(targets),
+        "of_headwords": len({p.headword for p in pairs.train}),
+    }
+    encoder = fresh_copy(start, settings.pooling)
+    trained = Trained(encoder=encoder, method="defsent", coverage=coverage)
+    if _restored(trained, 1, hooks):
+        return trained
+    labels = [targets[p.headword] for p in usable]
+    log = fit(encoder, HeadLoss(encoder.head()), usable, labels, settings=settings, step=1, hooks=hooks)
+    _finish(trained, StepLog(**log, entries=len(targets), pooler="", matrix="masked-LM head"), hooks)
+    return trained
+
+
+def _train_defsent_plus(start: Encoder, pairs: Pairs, settings: TrainSettings, hooks: Hooks) -> Trained:
+    set_seed(settings.seed)
+    pooler, taken = make_pooler(settings.pooler, dim=start.dim, masked_lm=start.masked_lm, native=start.native_pooler)
+    builder = start
+    logs: tuple[StepLog, ...] = ()
+    for step in range(1, settings.pst + 1):
+        trained = Trained(
+            encoder=fresh_copy(start, settings.pooling), method="defsent-plus", pooler=copy.deepcopy(pooler), log=logs
+        )
+        restored = _restored(trained, step, hooks)
+        if not restored or step == settings.pst:
+            trained.space = _space_of_step(builder, pairs, settings, step, hooks)
+        if not restored:
+            _train_step(trained, pairs, settings, step, taken, hooks)
+        builder, logs = trained.encoder, trained.log
+    return trained
+
+
+def _train_step(
+    trained: Trained, pairs: Pairs, settings: TrainSettings, step: int, pooler_kind: str, hooks: Hooks
+) -> None:
+    """One PST step: the original encoder's fresh copy against the matrix of the step before."""
+    assert trained.space is not None
+    assert trained.pooler is not None
+    rows, labels = _training_rows(trained.space, pairs.train)
+    loss = EntryLoss(trained.pooler, trained.space.matrix[rows])
+    log = fit(trained.encoder, loss, pairs.train, labels, settings=settings, step=step, hooks=hooks)
+    trained.pooler.eval()
+    note = trained.space.note or "plain"
+    _finish(trained, StepLog(**log, entries=len(rows), pooler=pooler_kind, matrix=note), hooks)
+
+
+def _finish(trained: Trained, log: StepLog, hooks: Hooks) -> None:
+    """Score and keep a finished step."""
+    log = replace(log, dev=hooks.scorer(trained))
+    trained.log = (*trained.log, log)
+    if hooks.checkpoints is not None:
+        pooler = trained.pooler.state_dict() if trained.pooler is not None else {}
+        weights = trained.encoder.backbone.state_dict()
+        hooks.checkpoints.save_step(log.step, weights=weights, pooler=pooler, log=log.as_dict())
+    hooks.on_step(trained)
+
+
+def _restored(trained: Trained, step: int, hooks: Hooks) -> bool:
+    """Take over a step that was finished before the training was interrupted."""
+    if hooks.checkpoints is None or not hooks.checkpoints.has_step(step):
+        return False
+    weights, pooler, log = hooks.checkpoints.load_step(step)
+    trained.encoder.backbone.load_state_dict(weights)
+    trained.encoder.backbone.eval()
+    if trained.pooler is not None:
+        trained.pooler.load_state_dict(pooler)
+        trained.pooler.eval()
+    trained.log = (*trained.log, StepLog(**log))
+    return True
+
+
+def _space_of_step(builder: Encoder, pairs: Pairs, settings: TrainSettings, step: int, hooks: Hooks) -> EntrySpace:
+    """The step's entry space, built by the encoder of the step before, or kept from before an interruption."""
+    folder = hooks.checkpoints.space_folder(step) if hooks.checkpoints is not None else None
+    kept = load_space(folder) if folder is not None else None
+    if kept is not None:
+        return kept
+    pooling = builder.pooling
+    builder.pooling = ENTRY_POOLING[settings.entries]
+    try:
+        held_out, merge = pairs.dev + pairs.test, settings.merge_synonyms
+        space = build(pairs.all(), embed=builder.embed, held_out=held_out, merge_synonyms=merge)
+    finally:
+        builder.pooling = pooling
+    if step == settings.pst:
+        space = space.transformed(settings.isotropy)
+    if folder is not None:
+        with appearing(folder) as partial:
+            save_space(space, partial)
+    return space
+
+
+def _training_rows(space: EntrySpace, train: Sequence[Pair]) -> tuple[Tensor, list[int]]:
+    """Rows of the training entries, and each pair's label among them: held-out entries are no rows of the softmax."""
+    of_pair = space.rows([p.entry for p in train])
+    rows, labels = of_pair.unique(return_inverse=True)
+    return rows, labels.tolist()
+
+
+def fresh_copy(encoder: Encoder, pooling: Pooling) -> Encoder:
+    """A copy to be trained, whose masked-LM model still owns the backbone."""
+    whole = copy.deepcopy(encoder.masked_lm)
+    backbone = base_of(whole) if whole is not None else copy.deepcopy(encoder.backbone)
+    return Encoder(
+        backbone=backbone,
+        tokenizer=encoder.tokenizer,
+        pooling=pooling,
+        name=encoder.name,
+        masked_lm=whole,
+        token_weights=encoder.token_weights,
+        no_head=encoder.no_head,
+        max_tokens=encoder.max_tokens,
+    )

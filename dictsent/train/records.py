@@ -1,0 +1,73 @@
+"""What a training is told, leaves and logs.
+
+Before: dictsent.settings, an Encoder. After: dictsent.train.methods fills these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from dictsent.checkpoints import Checkpoints, Stop
+from dictsent.encoder import Encoder
+from dictsent.entryspace import EntrySpace
+from dictsent.heads import Pooler
+from dictsent.settings import Method
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepLog:
+    """What happened in one PST step; `dev` is the criterion's value, None where there is none."""
+
+    step: int
+    learning_rate: float
+    definitions: int
+    entries: int
+    updates: int
+    loss_first: float
+    loss_last: float
+    seconds: float
+    pooler: str
+    matrix: str
+    dev: float | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """For the record."""
+        return asdict(self)
+
+
+@dataclass(slots=True, kw_only=True)
+class Trained:
+    """A trained encoder with what predicts words: the head inside it (DefSent) or pooler and entries (DefSent+).
+
+    `coverage` counts, for DefSent, the definitions and headwords that had a target token.
+    """
+
+    encoder: Encoder
+    method: Method
+    pooler: Pooler | None = None
+    space: EntrySpace | None = None
+    log: tuple[StepLog, ...] = ()
+    coverage: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hooks:
+    """How a training speaks with its caller.
+
+    Attributes:
+        progress: told (update, updates in all steps together, loss).
+        scorer: the dev criterion, handed in because evaluation lies above training; its value is logged.
+        on_step: given the result of each PST step.
+        stop: asked after each update; a training that is stopped saves what there is first.
+        checkpoints: where unfinished work is kept; None keeps nothing. What lies there already is not done again.
+        minutes: between two checkpoints of one step.
+    """
+
+    progress: Callable[[int, int, float], None] = lambda *_: None
+    scorer: Callable[[Trained], float | None] = lambda _: None
+    on_step: Callable[[Trained], None] = lambda _: None
+    stop: Stop = field(default_factory=Stop)
+    checkpoints: Checkpoints | None = None
+    minutes: float = 10.0
