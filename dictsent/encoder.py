@@ -89,6 +89,7 @@ class Encoder:
             max_tokens=_longest(tokenizer, backbone),
         )
         encoder.backbone.eval()
+        (masked_lm or backbone).to(best_device())
         return encoder
 
     @property
@@ -197,6 +198,13 @@ class Encoder:
         rows = {text: i for i, text in enumerate(distinct)}
         vectors: NDArray[np.float32] = self.embed(distinct).numpy()
         return vectors[[rows[text] for text in sentences]]
+
+
+def best_device() -> torch.device:
+    """The GPU of this process where there is one, else the CPU."""
+    if not torch.cuda.is_available():
+        return torch.device("cpu")
+    return torch.device("cuda", torch.cuda.current_device())
 
 
 def pool(states: Tensor, mask: Tensor, pooling: Pooling, *, weights: Tensor | None = None) -> Tensor:

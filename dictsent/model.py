@@ -70,7 +70,8 @@ class Model:
         """Vectors `(n, dim)` behind the pooler, to be multiplied with the entry matrix. Raises EncoderError."""
         if self.pooler is None or self.space is None:
             raise EncoderError("the model has no entries; DefSent+ models have", where=self.encoder.name)
-        return self.pooler(self.encoder.embed(texts))  # type: ignore[no-any-return]
+        vectors = self.encoder.embed(texts).to(next(self.pooler.parameters(), torch.empty(0)).device)
+        return self.pooler(vectors).float().cpu()  # type: ignore[no-any-return]
 
     @torch.no_grad()
     def vocabulary_logits(self, texts: Sequence[str]) -> Tensor:

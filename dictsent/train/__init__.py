@@ -3,7 +3,7 @@
 Before: dictsent.pairs, an Encoder. After: dictsent.model saves what comes out.
 """
 
-from dictsent.train.methods import fresh_copy, train
+from dictsent.train.methods import fresh_copy, train, train_step
 from dictsent.train.records import Hooks, StepLog, Trained
 
-__all__ = ["Hooks", "StepLog", "Trained", "fresh_copy", "train"]
+__all__ = ["Hooks", "StepLog", "Trained", "fresh_copy", "train", "train_step"]

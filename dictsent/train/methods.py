@@ -65,27 +65,45 @@ def _train_defsent(start: Encoder, pairs: Pairs, settings: TrainSettings, hooks:
 
 
 def _train_defsent_plus(start: Encoder, pairs: Pairs, settings: TrainSettings, hooks: Hooks) -> Trained:
-    set_seed(settings.seed)
-    pooler, taken = make_pooler(settings.pooler, dim=start.dim, masked_lm=start.masked_lm, native=start.native_pooler)
-    builder = start
-    logs: tuple[StepLog, ...] = ()
-    for step in range(1, settings.pst + 1):
-        trained = Trained(
-            encoder=fresh_copy(start, settings.pooling), method="defsent-plus", pooler=copy.deepcopy(pooler), log=logs
-        )
-        restored = _restored(trained, step, hooks)
-        if not restored or step == settings.pst:
-            trained.space = _space_of_step(builder, pairs, settings, step, hooks)
-        if not restored:
-            _train_step(trained, pairs, settings, step, taken, hooks)
-        builder, logs = trained.encoder, trained.log
+    trained = train_step(start, start, pairs, settings, 1, hooks)
+    for step in range(2, settings.pst + 1):
+        trained = train_step(start, trained.encoder, pairs, settings, step, hooks, log=trained.log)
     return trained
 
 
-def _train_step(
+def train_step(
+    start: Encoder,
+    builder: Encoder,
+    pairs: Pairs,
+    settings: TrainSettings,
+    step: int,
+    hooks: Hooks | None = None,
+    *,
+    log: tuple[StepLog, ...] = (),
+) -> Trained:
+    """One step of Progressive Separate Training (DefSent+, section 3.3): a fresh copy of `start`, the original encoder,
+    against the entries that `builder`, an encoder of the step before, makes of the definitions.
+
+    Args:
+        step: 1, 2, ...; the last one (`settings.pst`) has its entry matrix transformed as `settings.isotropy` says.
+        log: of the steps before.
+    """
+    hooks = hooks or Hooks()
+    set_seed(settings.seed)
+    pooler, kind = make_pooler(settings.pooler, dim=start.dim, masked_lm=start.masked_lm, native=start.native_pooler)
+    trained = Trained(encoder=fresh_copy(start, settings.pooling), method="defsent-plus", pooler=pooler, log=log)
+    restored = _restored(trained, step, hooks)
+    if not restored or step == settings.pst:
+        trained.space = _space_of_step(builder, pairs, settings, step, hooks)
+    if not restored:
+        _train_against_entries(trained, pairs, settings, step, kind, hooks)
+    return trained
+
+
+def _train_against_entries(
     trained: Trained, pairs: Pairs, settings: TrainSettings, step: int, pooler_kind: str, hooks: Hooks
 ) -> None:
-    """One PST step: the original encoder's fresh copy against the matrix of the step before."""
+    """The updates of a step against its entry matrix."""
     assert trained.space is not None
     assert trained.pooler is not None
     rows, labels = _training_rows(trained.space, pairs.train)
