@@ -19,9 +19,9 @@ from dictsent.adapter import Reading
 from dictsent.errors import SourceError
 from dictsent_adapters.streams import beginning, count_done, damage_as_source_error, open_plain
 
-BLOCK = 1 << 20
+BLOCK = 1 << 19
 """Bytes read at a time."""
-BLOCK_OF_PAGES = 1 << 21
+BLOCK_OF_PAGES = 1 << 19
 """Bytes of XML, at least, that are handed on together."""
 STREAMS = 12
 """Streams of a multistream file that are handed on together: some 1,200 pages."""

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from dictsent.records import Rejected
 from dictsent_adapters.wiktionary import shapes
@@ -39,8 +40,7 @@ class Page:
     blank: int = 0
 
 
-@dataclass(slots=True)
-class _Section:
+class _Section(NamedTuple):
     """A heading with the text down to the next heading."""
 
     level: int
@@ -103,8 +103,9 @@ class _Reader:
 
     def read(self, wikitext: str) -> Page:
         """All sections in order."""
-        for part in self._parts(prepare(wikitext)):
-            for section in self._sections(part):
+        spanning = any(sign in wikitext for sign in ("<!--", "nowiki", "NOWIKI", "\r"))
+        for part in self._parts(prepare(wikitext) if spanning else wikitext):
+            for section in self._sections(part if spanning else prepare(part)):
                 self._section(section)
         self.page.senses = self._spelled(self.builder.found.senses)
         self.page.blank = self.builder.found.blank
@@ -236,18 +237,18 @@ class _Reader:
     def _direct(self, body: str) -> bool:
         """Whether text directly below a language or etymology heading can be definitions."""
         shaped = shapes.looks_shaped(self.layout.shape, body)
-        return shaped or bool(_ITEM.search(body)) or bool(self.layout.option("direct_text"))
+        return shaped or _holds_item(body) or bool(self.layout.option("direct_text"))
 
     def _may_define(self, section: _Section, body: str) -> bool:
         """An unknown heading can be a part of speech of its own, or divide one (pt "Brasil", es "Forma flexiva")."""
         if self.layout.option("definitions_only") and section.level <= self.definitions_level:
             return False
         shaped = self.layout.shape != "hash" or bool(self.layout.option("bracket_numbers"))
-        return bool(_ITEM.search(body)) or (shaped and shapes.looks_shaped(self.layout.shape, body))
+        return _holds_item(body) or (shaped and shapes.looks_shaped(self.layout.shape, body))
 
     def _expanded(self, body: str) -> str:
         """The section with the templates that stand alone on a line expanded, where they bring lists or headings."""
-        if not self.bodies or "{{" not in body:
+        if not self.bodies or not ("\n{{" in body or body.startswith("{{")):
             return body
         return shapes.expand_lines(body, self.expander, self.layout)
 
@@ -283,6 +284,10 @@ class _Reader:
             replace(sense, spellings=spellings) if isinstance(sense, Sense) and sense.language == language else sense
             for sense in senses
         ]
+
+
+def _holds_item(body: str) -> bool:
+    return "#" in body and _ITEM.search(body) is not None
 
 
 def _linked_words(body: str) -> list[str]:

@@ -79,11 +79,10 @@ class Layout:
 
     def classify(self, level: int, text: str) -> Heading:
         """What a heading of that level (0: a template line) says; remembered, because headings repeat."""
-        text = text.rstrip("= \t").lstrip() if level else text
         key = (level, text)
         found = self.known.get(key)
         if found is None:
-            found = self._classify(level, text)
+            found = self._classify(level, text.rstrip("= \t").lstrip() if level else text)
             if len(self.known) < 50_000:
                 self.known[key] = found
         return found

@@ -16,6 +16,7 @@ DEEPEST_LIST = 8
 """Sub-definitions below this hang on the same level."""
 
 _PREFIX = re.compile(r"([#*:;]*)[ \t]*(.*)", re.DOTALL)
+_LIST_MARKS = frozenset("#*:;")
 _BRACES = re.compile(r"\{\{|\}\}|\n")
 _GERMAN = re.compile(r"([*:]*)\s*\[([^\[\]\n]{1,20})\]\s*(.*)", re.DOTALL)
 _GERMAN_DASH = re.compile(r"([*:]+)\s*[—–-]\s*(.*)", re.DOTALL)
@@ -116,16 +117,18 @@ def read_hash(text: str, layout: Layout) -> list[Group]:
     """`#` lists: `##` below `#`; `#:` and `#*` lines belong to the item above."""
     group = Group()
     for line in logical_lines(text):
+        if line[:1] not in _LIST_MARKS:
+            if line and not line.isspace():
+                _plain_line(group, line.strip(), layout)
+            continue
         marks, rest = prefixed(line)
         depth = len(marks) - len(marks.lstrip("#"))
         if depth and len(marks) == depth:
             place(group.items, Item(rest, min(depth, DEEPEST_LIST)))
         elif depth:
             _belong(group, depth, marks[depth:], rest)
-        elif marks:
+        else:
             _loose(group, marks, rest, line, layout)
-        elif rest.strip():
-            _plain_line(group, rest.strip(), layout)
     return [group]
 
 

@@ -10,14 +10,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from multiprocessing import get_context
 from typing import Any
 
 from dictsent.errors import SourceError
 from dictsent.languages import key_language
-from dictsent.records import Definition, Entry, Example, Rejected, fold_space
+from dictsent.records import Definition, Entry, Rejected, fold_space
 from dictsent_adapters.tags import tag_of_code
 from dictsent_adapters.wiktionary.collect import StoredBodies
 from dictsent_adapters.wiktionary.dump import Block, page_elements, unpack
@@ -105,9 +105,10 @@ class PageReader:
         outcome.records += entries
         counts["blank definition lines"] += found.blank
         counts["other languages"] += sum(found.skipped.values())
-        outcome.languages.update(found.skipped)
         counts["pages with entries"] += any(isinstance(entry, Entry) for entry in entries)
-        counts["pages of other languages"] += bool(found.skipped) and any(code != "und" for code in found.skipped)
+        if found.skipped:
+            outcome.languages.update(found.skipped)
+            counts["pages of other languages"] += any(code != "und" for code in found.skipped)
 
     def _left_out(self, page: dict[str, Any]) -> str:
         """Why a page is no dictionary page, "" if it is one."""
@@ -158,7 +159,7 @@ class PageReader:
             language=self.own,
             part_of_speech=sense.part_of_speech or _own_word(self.layout.code, sense.heading),
             sense=sense.index,
-            examples=tuple(Example(e.text.replace("\n", " "), e.translation, e.source) for e in sense.examples),
+            examples=tuple(replace(e, text=e.text.replace("\n", " ")) if "\n" in e.text else e for e in sense.examples),
             labels=sense.labels,
             form_of=sense.form_of,
             etymology=sense.etymology,

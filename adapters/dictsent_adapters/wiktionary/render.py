@@ -6,7 +6,7 @@ Before: wikitext, rules, templates, layout. After: extract reads the labels, lem
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
 from dictsent.records import Example
 from dictsent_adapters.wiktionary.layout import Layout
@@ -44,15 +44,17 @@ _JOINED = {"_": " ", "and": " and ", "or": " or ", "&": " & "}
 _HTML_LABEL = ("usage-label", "ib-brac", "qualifier-brac")
 
 
-@dataclass(slots=True)
 class Gathered:
-    """What rendering a line met besides its text."""
+    """What rendering a line met besides its text: links, the lemma, examples, notes, whether a body was expanded."""
 
-    links: list[str] = field(default_factory=list)
-    lemma: str = ""
-    examples: list[Example] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    expanded: bool = False
+    __slots__ = ("examples", "expanded", "lemma", "links", "notes")
+
+    def __init__(self) -> None:
+        self.links: list[str] = []
+        self.lemma = ""
+        self.examples: list[Example] = []
+        self.notes: list[str] = []
+        self.expanded = False
 
 
 class Renderer:
@@ -73,8 +75,7 @@ class Renderer:
         """A line with its templates and links as text, labels as marks; resets what was gathered."""
         self.gathered = Gathered()
         self._calls = 0
-        text = drop_elements(text)
-        return self._text(text)
+        return self._text(drop_elements(text) if "<" in text else text)
 
     def plain(self, text: str, *, breaks: str = " ") -> str:
         """A line as plain text, labels written out."""
@@ -96,7 +97,13 @@ class Renderer:
 
     def _flat_template(self, match: re.Match[str]) -> str:
         """A template with nothing in it but text; what it shows must not be taken for arguments of one around it."""
-        text = self._template(Template([[part] for part in match[1].split("|")]))
+        parts = match[1].split("|")
+        rule = self.layout.rule(call_name(parts[0]))
+        if rule is None or rule.kind == "form" or self._calls >= MOST_CALLS:
+            text = self._template(Template([[part] for part in parts]))
+        else:
+            self._calls += 1
+            text = self._apply(rule, call_name(parts[0]), parts[1:])
         return text.replace("|", "&#124;").replace("=", "&#61;") if "|" in text or "=" in text else text
 
     def _simple_link(self, match: re.Match[str]) -> str:
@@ -139,14 +146,14 @@ class Renderer:
         name = call_name(self._nodes(node.parts[0]))
         rule = self.layout.rule(name)
         if rule is not None and rule.kind != "form":
-            return self._apply(rule, name, node)
+            return self._apply(rule, name, node.parts[1:])
         body = self._expander.expand(node)
         if rule is None and self._is_abbreviation(name, node):
             return self._named_label(name, body)
         if body is not None:
             return self._body(body, rule, node)
         if rule is not None:
-            return self._apply(rule, name, node)
+            return self._apply(rule, name, node.parts[1:])
         return self._guess(name, node)
 
     def _is_abbreviation(self, name: str, node: Template) -> bool:
@@ -163,13 +170,13 @@ class Renderer:
         words = [word for word in re.split(r"[,;]\s", shown.strip(" ()（）:")) if word] if len(shown) < 80 else []
         return OPEN + SEPARATOR.join(words or [name]) + CLOSE
 
-    def arguments(self, node: Template) -> Arguments:
+    def arguments(self, parts: Sequence[list[Node] | str]) -> Arguments:
         """A call's arguments, rendered."""
         positional: list[str] = []
         named: dict[str, str] = {}
-        for part in node.parts[1:]:
-            if len(part) == 1 and isinstance(part[0], str):
-                text = part[0]
+        for part in parts:
+            if isinstance(part, str):
+                text = part
                 equals = "=" in text
             else:
                 text = self._nodes(part)
@@ -181,14 +188,14 @@ class Renderer:
                 positional.append(text.strip())
         return Arguments(positional, named, self.title)
 
-    def _apply(self, rule: Rule, name: str, node: Template) -> str:
+    def _apply(self, rule: Rule, name: str, parts: Sequence[list[Node] | str]) -> str:
         if rule.kind == "drop":
             return NOTHING
         if rule.kind == "cut":
             return CUT + rule.label
         if rule.label:
             return OPEN + rule.label + CLOSE
-        arguments = self.arguments(node)
+        arguments = self.arguments(parts)
         if rule.kind in ("label", "qualifier", "words"):
             return self._label(rule.kind, name, arguments)
         if rule.kind == "example":
@@ -204,9 +211,11 @@ class Renderer:
         return rule.patterns[0](arguments)
 
     def _example(self, rule: Rule, arguments: Arguments) -> Example:
-        made = [plain(written_out(pattern(arguments)), breaks="\n") for pattern in rule.patterns]
+        shows = [pattern(arguments) for pattern in rule.patterns]
+        made = [plain(written_out(shown), breaks="\n") if shown else "" for shown in shows]
         text, translation, source = (*made, "", "")[:3]
-        text = _WIDE_SPACE.sub("", text)
+        if not text.isascii():
+            text = _WIDE_SPACE.sub("", text)
         return Example(text, translation, source)
 
     def _label(self, kind: str, name: str, arguments: Arguments) -> str:
@@ -226,9 +235,9 @@ class Renderer:
         if lemma:
             self.gathered.lemma = plain(self._text(lemma[1]))
         elif rule is not None:
-            self.gathered.lemma = plain(rule.patterns[1](_without_sections(self.arguments(node))))
+            self.gathered.lemma = plain(rule.patterns[1](_without_sections(self.arguments(node.parts[1:]))))
         elif name.endswith(" of"):
-            self.gathered.lemma = self.arguments(node).without_code().get("1")
+            self.gathered.lemma = self.arguments(node.parts[1:]).without_code().get("1")
         text = self._text(drop_elements(body))
         shown = plain(text)
         if (
@@ -247,7 +256,7 @@ class Renderer:
 
     def _guess(self, name: str, node: Template) -> str:
         """A template nobody told us of: "… of" names a form, a dotted or argument-less name is a label, else a word."""
-        arguments = self.arguments(node)
+        arguments = self.arguments(node.parts[1:])
         plain_words = [word for word in arguments.positional if word and not LANGUAGE_CODE.fullmatch(word)]
         if name.endswith(" of") and arguments.positional:
             shifted = arguments.without_code()

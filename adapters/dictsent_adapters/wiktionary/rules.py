@@ -19,7 +19,7 @@ LANGUAGE_CODE = re.compile(r"[a-z]{2,3}(?:-[A-Za-z0-9-]{2,12})?|conv|inter|mult|
 _REFERENCE = re.compile(r"\{([^{};]+)(?:;([^{}]*))?\}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Arguments:
     """A call's arguments, rendered: positional ones from 0, named ones by name, the page's title."""
 
@@ -85,6 +85,9 @@ def compile_pattern(pattern: str) -> Pattern:
         position = match.end()
     pieces.append(body[position:])
     filled = [piece for piece in pieces if piece != ""]
+    only = filled[0] if len(filled) == 1 else ""
+    if not isinstance(only, str) and not shift:
+        return only
 
     def show(arguments: Arguments) -> str:
         seen = arguments.without_code() if shift else arguments
@@ -99,6 +102,8 @@ def compile_pattern(pattern: str) -> Pattern:
 def _reference(names: str, form: str | None) -> Pattern:
     capital = names.startswith("^")
     getters = [_getter(name) for name in names.lstrip("^").split("|")]
+    if len(getters) == 1 and form is None and not capital:
+        return getters[0]
 
     def show(arguments: Arguments) -> str:
         for getter in getters:

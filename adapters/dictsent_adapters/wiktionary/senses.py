@@ -98,7 +98,7 @@ class Found:
     blank: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Above:
     """What a sub-definition inherits."""
 
@@ -126,7 +126,7 @@ class SenseBuilder:
         rendered, *more = _SUB_LINES.split(rendered) if "\n" in rendered else [rendered]
         own_labels = self._written_labels(item.label)
         labels, text = self.detach(rendered)
-        gloss = plain(text)
+        gloss = plain(text) if text else ""
         if not gloss and not item.children and "''" in rendered and OPEN not in rendered:
             labels, gloss = [], plain(written_out(rendered))
         every_label = (*above.labels, *own_labels, *labels)
@@ -217,9 +217,7 @@ class SenseBuilder:
             match = _HEAD_LABEL.match(text)
             if match is None or (text[: match.start("mark")].count("''") % 2 and "''" in text[match.end() :]):
                 break
-            labels += [
-                w for group in ("mark", "outer", "inner", "html", "span") for w in _label_words(match[group] or "")
-            ]
+            labels += _label_words(match[match.lastgroup or 0])
             text = text[match.end() :]
             joiner = _JOINER.match(text)
             if joiner:
@@ -230,12 +228,15 @@ class SenseBuilder:
         """Labels after the head leave the text; qualifiers there are part of it and stay in brackets."""
         if self.layout.option("inner_labels_stay"):
             text = _MARK.sub(lambda m: m[0][1:-1].replace(SEPARATOR, ", "), text)
-        for mark in _MARK.findall(text):
-            if mark[0] == OPEN:
-                labels += _label_words(mark[1:-1])
-        ends = text.rstrip().endswith(CLOSE)
-        text = written_out(_MARK_SPACE.sub(lambda m: " " if m[0][:1].isspace() else "", text))
-        text = _RUN.sub(" ", text)
+        ends = False
+        if CLOSE in text:
+            for mark in _MARK.findall(text):
+                if mark[0] == OPEN:
+                    labels += _label_words(mark[1:-1])
+            ends = text.rstrip().endswith(CLOSE)
+            text = written_out(_MARK_SPACE.sub(lambda m: " " if m[0][:1].isspace() else "", text))
+        if "  " in text:
+            text = _RUN.sub(" ", text)
         if ends:
             text = text.rstrip(_LITTER_TAIL)
         return _SPACED.sub(r"\1", text) if self.layout.code not in ("fr",) else re.sub(r"\s+([,.])", r"\1", text)
@@ -248,13 +249,15 @@ class SenseBuilder:
         for marks, text in lines:
             rendered = self.renderer.render(text)
             gathered = self.renderer.gathered.examples
-            shown = plain(_MARK.sub("", rendered).replace(CUT, " "), breaks="\n").strip(" \n:")
             if gathered:
                 made += [self._quoted(made, example, quoting and len(marks) > open_marks) for example in gathered]
                 open_marks, quoting = len(marks), False
-            elif not shown or holds_markup(shown) or self._refused(marks, shown):
                 continue
-            elif made and len(marks) > open_marks > 0:
+            rendered = _MARK.sub("", rendered) if CLOSE in rendered else rendered
+            shown = plain(rendered.replace(CUT, " "), breaks="\n").strip(" \n:")
+            if not shown or holds_markup(shown) or self._refused(marks, shown):
+                continue
+            if made and len(marks) > open_marks > 0:
                 made[-1] = _continue(made[-1], shown, quoting=quoting)
                 quoting = False
             elif marks or self.layout.option("plain_examples"):
@@ -276,7 +279,7 @@ class SenseBuilder:
 
     def _split(self, rendered: str, shown: str, language: str) -> Example:
         """`''text'' — translation`; in the edition's own language what follows the dash is the source."""
-        match = _TRANSLATED.match(_MARK.sub("", rendered)) if len(rendered) < LONGEST_EXAMPLE else None
+        match = _TRANSLATED.match(rendered) if "''" in rendered and len(rendered) < LONGEST_EXAMPLE else None
         if match is None:
             return Example(shown)
         text, rest = plain(match[1], breaks="\n"), plain(match[2] or match[3], breaks="\n").strip()
@@ -357,7 +360,9 @@ def _expanded_children(lines: list[str], depth: int) -> list[Item]:
 
 
 def _label_words(text: str) -> list[str]:
+    if not text:
+        return []
     words = []
-    for piece in _LABEL_PIECES.split(text) if text else ():
+    for piece in _LABEL_PIECES.split(text):
         words += [plain(word).strip(" ,;:().") for word in _LABEL_WORDS.split(piece)]
     return [word for word in words if word]

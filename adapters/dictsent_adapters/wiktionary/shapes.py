@@ -18,6 +18,7 @@ from dictsent_adapters.wiktionary.wikitext import Template, parse, plain, unlink
 
 _CALL_NAME = re.compile(r"\{\{\s*([^{}|\n]+)")
 _RUSSIAN_FORM = re.compile(r"\{\{\s*[Фф]орма-")
+_BRACKETED = re.compile(r"(?m)^:\[\d")
 _SHAPED = {
     "german": re.compile(r"(?m)^[:*]+\s*\[\d"),
     "spanish": re.compile(r"(?m)^;\s*\d"),
@@ -29,7 +30,7 @@ _SHAPED = {
 def looks_shaped(shape: str, body: str) -> bool:
     """Whether a section holds definition lines of an edition's own shape."""
     pattern = _SHAPED.get(shape)
-    return bool(pattern and pattern.search(body)) or bool(re.search(r"(?m)^:\[\d", body))
+    return bool(pattern and pattern.search(body)) or (":[" in body and _BRACKETED.search(body) is not None)
 
 
 def group_context(group: Group, context: Context, layout: Layout) -> Context:

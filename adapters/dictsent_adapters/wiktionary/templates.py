@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from dictsent_adapters.wiktionary.wikitext import Link, Node, Template, parse, prepare
 
@@ -248,6 +249,7 @@ _FUNCTIONS: dict[str, _Function] = {
 }
 
 
+@lru_cache(maxsize=4096)
 def call_name(text: str) -> str:
     """The name of a called template: no modifier, no namespace-less colon, underscores as spaces."""
     return " ".join(_MODIFIER.sub("", text).replace("_", " ").split())

@@ -16,11 +16,11 @@ DEEPEST = 40
 LONGEST_RUN = 10
 """More braces than this in a row open nothing."""
 
-OPEN, SEPARATOR, CLOSE, QUALIFIER, CUT = "\ue000", "\ue001", "\ue002", "\ue003", "\ue004"
+OPEN, SEPARATOR, CLOSE, QUALIFIER, CUT = "\ue0f1", "\ue0f2", "\ue0f3", "\ue0f4", "\ue0f5"
 """Marks that `render` leaves in a string: a label (its words), a qualifier, the end of the gloss."""
 
-_PRIVATE = dict.fromkeys(range(0xE000, 0xE005))
-_MARKS = re.compile("[\ue000-\ue004]")
+_ALL_MARKS = OPEN + SEPARATOR + CLOSE + QUALIFIER + CUT
+_PRIVATE = dict.fromkeys(map(ord, _ALL_MARKS))
 _TOKEN = re.compile(r"\{{2,}|\}{2,}|\[\[|\]\]|\|")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _NOWIKI = re.compile(r"<nowiki\s*>(.*?)</nowiki\s*>", re.DOTALL | re.IGNORECASE)
@@ -39,9 +39,8 @@ _EXTERNAL = re.compile(r"\[(?:https?:)?//[^\s\[\]]+\s*([^\[\]]*)\]")
 _VARIANT = re.compile(r"-\{([^{}]*)\}-")
 _MAGIC = re.compile(r"__[A-Z]{3,}__")
 _INVISIBLE = re.compile("[\u200b\u200e\u200f\u2060\ufeff\u202a-\u202e\u2066-\u2069]")
-_NOT_PLAIN = re.compile("[<&\u200b\u200e\u200f\u2060\ufeff\u202a-\u202e\u2066-\u2069]|''|__|-\\{|//|\\s\\s|[^\\S ]")
-_WHITE = re.compile(r"\s+")
-_MARKUP = re.compile(r"\[\[|\]\]|\{\{|\}\}|\{\||'''|<ref\b|[\ue000-\ue004]", re.IGNORECASE)
+_MARKUP = ("[[", "]]", "{{", "}}", "{|", "'''")
+_REFERENCE = re.compile(r"<ref\b", re.IGNORECASE)
 _UP = str.maketrans("0123456789+-=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ")
 _DOWN = str.maketrans("0123456789+-=()", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎")
 
@@ -170,15 +169,16 @@ def prepare(text: str) -> str:
     if "<" in text:
         if "<!--" in text:
             text = _COMMENT.sub("", text)
-        if "nowiki" in text or "/>" in text:
-            closed = text.rfind("</nowiki") + 20
-            inside = _NOWIKI.sub(lambda m: m[1].translate(_SPECIAL), text[:closed])
-            text = _EMPTY_NOWIKI.sub("", inside + text[closed:])
+        if "nowiki" in text or "NOWIKI" in text:
+            closed = max(text.rfind("</nowiki"), text.rfind("</NOWIKI")) + 20
+            text = _NOWIKI.sub(lambda m: m[1].translate(_SPECIAL), text[:closed]) + text[closed:]
+        if "/>" in text:
+            text = _EMPTY_NOWIKI.sub("", text)
     if "''''''" in text:
         text = _LONG_QUOTES.sub("'''''", text)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if not text.isascii() and _MARKS.search(text):
+    if not text.isascii() and any(mark in text for mark in _ALL_MARKS):
         text = text.translate(_PRIVATE)
     return text
 
@@ -214,15 +214,12 @@ def unlink(text: str) -> str:
 
 def plain(text: str, *, breaks: str = " ") -> str:
     """A rendered string as plain text: tags, quotes, entities and invisible marks gone, white space folded."""
-    if not _NOT_PLAIN.search(text):
-        return text.strip()
     if "<" in text:
         text = drop_elements(text)
-        text = _BREAK.sub(breaks, text)
-        text = _SCRIPT.sub(_script, text)
-        text = _TAG.sub("", text)
+        if "<" in text:
+            text = _TAG.sub("", _SCRIPT.sub(_script, _BREAK.sub(breaks, text)))
     if "''" in text:
-        text = _QUOTES.sub(_surplus, text)
+        text = _QUOTES.sub(_surplus, text) if "''''" in text else text.replace("'''", "").replace("''", "")
     if "//" in text and "[" in text:
         text = _EXTERNAL.sub(r"\1", text)
     if "-{" in text:
@@ -231,10 +228,11 @@ def plain(text: str, *, breaks: str = " ") -> str:
         text = _MAGIC.sub("", text)
     if "&" in text:
         text = html.unescape(text)
-    text = _INVISIBLE.sub("", text)
-    if breaks == "\n":
-        return "\n".join(filter(None, (_WHITE.sub(" ", line).strip() for line in text.split("\n"))))
-    return _WHITE.sub(" ", text).strip()
+    if not text.isascii():
+        text = _INVISIBLE.sub("", text)
+    if breaks == "\n" and "\n" in text:
+        return "\n".join(filter(None, (" ".join(line.split()) for line in text.split("\n"))))
+    return " ".join(text.split())
 
 
 def variants(text: str) -> str:
@@ -268,4 +266,6 @@ def _surplus(match: re.Match[str]) -> str:
 
 def holds_markup(text: str) -> bool:
     """Whether wikitext or HTML would be left in a text that is to be stored."""
-    return bool(_MARKUP.search(text))
+    if any(sign in text for sign in _MARKUP) or ("<" in text and _REFERENCE.search(text)):
+        return True
+    return not text.isascii() and any(mark in text for mark in _ALL_MARKS)
