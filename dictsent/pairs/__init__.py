@@ -3,7 +3,8 @@
 Before: dictsent.store streams definitions. After: dictsent.entryspace builds entries, dictsent.train trains.
 """
 
+from dictsent.pairs.columns import Rows
 from dictsent.pairs.duplicates import letters
 from dictsent.pairs.selection import MINIMUM, Pairs, PairSettings, glosses, select, split_of
 
-__all__ = ["MINIMUM", "PairSettings", "Pairs", "glosses", "letters", "select", "split_of"]
+__all__ = ["MINIMUM", "PairSettings", "Pairs", "Rows", "glosses", "letters", "select", "split_of"]

@@ -6,13 +6,15 @@ Before: dictsent.store streams definitions. After: dictsent.entryspace builds en
 from __future__ import annotations
 
 import hashlib
+from array import array
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from dictsent.errors import PairsError
 from dictsent.pairs.cleaning import holds_headword, is_reference, without_html, without_labels
+from dictsent.pairs.columns import Columns, Rows
 from dictsent.pairs.duplicates import Words, letters, without_near, without_variants
 from dictsent.records import Gloss, Pair
 from dictsent.store import DefinitionRow, Store
@@ -75,15 +77,22 @@ class PairSettings:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """The pairs of each split, how many definitions were left out, and how many texts were changed, by reason."""
+    """The pairs of each split, how many definitions were left out, and how many texts were changed, by reason.
 
-    train: tuple[Pair, ...]
-    dev: tuple[Pair, ...]
-    test: tuple[Pair, ...]
+    Any sequence of Pair may be given; it is kept in columns (dictsent.pairs.columns), as a sequence of Pair again.
+    """
+
+    train: Rows
+    dev: Rows
+    test: Rows
     left_out: dict[str, int] = field(default_factory=dict)
     changed: dict[str, int] = field(default_factory=dict)
 
-    def all(self) -> tuple[Pair, ...]:
+    def __post_init__(self) -> None:
+        for split in ("train", "dev", "test"):
+            object.__setattr__(self, split, Rows.of(getattr(self, split)))
+
+    def all(self) -> Rows:
         """Train, dev and test together."""
         return self.train + self.dev + self.test
 
@@ -123,18 +132,19 @@ def select(
         rows = without_near(rows, settings.near, left_out, preferred=len(settings.prefer))
     if not settings.variants:
         rows = without_variants(rows, Words(store.spellings(settings.language)), left_out)
-    pairs = list(_limited(_paired(rows, settings, left_out), settings, left_out))
+    gathered = _gather(_paired(rows, settings, left_out), exclude, normalise)
+    chosen = _within(gathered.columns, settings.limit, left_out)
     if exclude:
-        kept = [p for p in pairs if normalise(p.definition) not in exclude]
-        left_out["excluded by text"] = len(pairs) - len(kept)
-        pairs = kept
-    by_split: dict[str, list[Pair]] = {"train": [], "dev": [], "test": []}
-    for pair in pairs:
-        by_split[pair.split].append(pair)
-    held = {normalise(p.definition) for p in by_split["dev"] + by_split["test"]}
-    train = [p for p in by_split["train"] if normalise(p.definition) not in held]
-    left_out["also defining a dev or test word"] = len(by_split["train"]) - len(train)
-    return Pairs(tuple(train), tuple(by_split["dev"]), tuple(by_split["test"]), dict(left_out), dict(changed))
+        kept = array("I", (row for row in chosen if row not in gathered.excluded))
+        left_out["excluded by text"] = len(chosen) - len(kept)
+        chosen = kept
+    by_split = {split: array("I") for split in ("train", "dev", "test")}
+    for row in chosen:
+        by_split[gathered.columns.split(row)].append(row)
+    train_rows = _without_leaks(gathered.keys, by_split["train"], by_split["dev"] + by_split["test"])
+    left_out["also defining a dev or test word"] = len(by_split["train"]) - len(train_rows)
+    train, dev, test = (Rows(gathered.columns, chosen) for chosen in (train_rows, by_split["dev"], by_split["test"]))
+    return Pairs(train, dev, test, dict(left_out), dict(changed))
 
 
 def glosses(pairs: Iterable[Pair], examples: dict[str, tuple[str, ...]]) -> list[Gloss]:
@@ -154,7 +164,11 @@ def split_of(headword: str) -> str:
 
 
 def _hash(headword: str) -> int:
-    return int.from_bytes(hashlib.blake2b(headword.casefold().encode(), digest_size=8).digest())
+    return _digest(headword.casefold())
+
+
+def _digest(text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest())
 
 
 def _usable(rows: Iterable[DefinitionRow], settings: PairSettings, left_out: Counter[str]) -> Iterator[DefinitionRow]:
@@ -200,33 +214,68 @@ def _useless(text: str, headword: str, settings: PairSettings) -> str:
 def _paired(rows: Iterable[DefinitionRow], settings: PairSettings, left_out: Counter[str]) -> Iterator[Pair]:
     paper = settings.dedup == "paper"
     merged: dict[str, tuple[int, str]] = {}
-    said: set[tuple[int, str]] = set()
+    said: set[int] = set()
     for row in rows:
         entry, headword = row.entry, row.headword
         if settings.merge_case or paper:
             entry, headword = merged.setdefault(headword.casefold(), (entry, headword))
         if paper:
-            if (entry, row.text) in said:
+            digest = _digest(f"{entry} {row.text}")
+            if digest in said:
                 left_out["the same definition of the entry"] += 1
                 continue
-            said.add((entry, row.text))
+            said.add(digest)
         split = split_of(headword) if settings.split == "hash" else "train"
         yield Pair(entry, headword, row.text, split)
 
 
-def _limited(pairs: Iterable[Pair], settings: PairSettings, left_out: Counter[str]) -> list[Pair]:
-    pairs = list(pairs)
-    if settings.limit is None or len(pairs) <= settings.limit:
-        return pairs
-    sizes = Counter(p.entry for p in pairs)
-    words = {p.entry: p.headword for p in pairs}
-    kept: set[int] = set()
-    room = settings.limit
-    for entry in sorted(sizes, key=lambda e: (_hash(words[e]), e)):
-        room -= sizes[entry]
-        if room < 0:
-            break
-        kept.add(entry)
-    chosen = [p for p in pairs if p.entry in kept]
-    left_out["beyond --limit"] = len(pairs) - len(chosen)
-    return chosen
+@dataclass(frozen=True, slots=True)
+class _Gathered:
+    """All pairs; a 64-bit digest of each one's normalised text; the numbers of those whose text is to be left out.
+
+    Two of ten million different texts share a digest with a probability of 3 in a million.
+    """
+
+    columns: Columns = field(default_factory=Columns)
+    keys: array[int] = field(default_factory=lambda: array("Q"))
+    excluded: set[int] = field(default_factory=set)
+
+
+def _gather(pairs: Iterable[Pair], exclude: Container[str], normalise: Callable[[str], str]) -> _Gathered:
+    found = _Gathered()
+    for row, pair in enumerate(pairs):
+        found.columns.add(pair.entry, pair.headword, pair.definition, pair.split)
+        text = normalise(pair.definition)
+        found.keys.append(_digest(text))
+        if text in exclude:
+            found.excluded.add(row)
+    return found
+
+
+def _within(columns: Columns, limit: int | None, left_out: Counter[str]) -> Sequence[int]:
+    """The rows of whole entries, by the hashes of their headwords, that are `limit` at most."""
+    if limit is None or len(columns) <= limit:
+        return range(len(columns))
+    import numpy as np
+
+    hashes = np.fromiter(map(_hash, map(columns.headword, range(len(columns.entries)))), np.uint64)
+    entry_of = np.array(columns.entries)[np.array(columns.words)]
+    entries, words = np.unique(np.array(columns.entries), return_index=True)
+    sizes = np.unique(entry_of, return_counts=True)[1]
+    order = np.lexsort((entries, hashes[words]))
+    kept = entries[order[: int(np.searchsorted(np.cumsum(sizes[order]), limit, side="right"))]]
+    rows = array("I", np.flatnonzero(np.isin(entry_of, kept)).astype(np.uint32).tobytes())
+    left_out["beyond --limit"] = len(columns) - len(rows)
+    return rows
+
+
+def _without_leaks(keys: array[int], train: array[int], held: array[int]) -> array[int]:
+    """The rows of train whose text is none of the held rows'."""
+    if not held or not train:
+        return train
+    import numpy as np
+
+    digests = np.frombuffer(keys, np.uint64)
+    known, mine = np.unique(digests[np.array(held)]), digests[np.array(train)]
+    at = np.minimum(np.searchsorted(known, mine), len(known) - 1)
+    return array("I", np.array(train)[known[at] != mine].tobytes())
