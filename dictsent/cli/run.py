@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 
 @click.command("run", epilog="Examples: dictsent run quickstart · dictsent run my.toml --check")
-@click.argument("recipe", metavar="RECIPE")
+@click.argument("recipe", metavar="RECIPE", default="")
+@click.option("--list", "listed", is_flag=True, help="List the package's own recipes and stop.")
 @click.option("--dry-run", is_flag=True, help="Check the recipe's form and stop.")
 @click.option("--check", is_flag=True, help="Exit 1 where a score is outside the recipe's [expect].")
 @runs_option
@@ -29,10 +30,16 @@ if TYPE_CHECKING:
 @data_option
 @json_option
 def run_command(
-    recipe: str, dry_run: bool, check: bool, runs: Path, store: Path, data: Path | None, as_json: bool
+    recipe: str, listed: bool, dry_run: bool, check: bool, runs: Path, store: Path, data: Path | None, as_json: bool
 ) -> None:
     """Run a recipe: a TOML file, or one of the package's own by its name."""
     from dictsent.recipe.settings import load_recipe
+
+    if listed:
+        _list(as_json)
+        return
+    if not recipe:
+        raise click.UsageError("name a RECIPE; --list names the package's own")
 
     loaded = load_recipe(recipe)
     if dry_run:
@@ -48,7 +55,7 @@ def run_command(
     started = time.monotonic()
     places = Places(os.environ.get("DICTSENT_WORDNET", ""), cache_folder().parent)
     place = Place(store=store, runs=runs, data=tuple(folders(data)), wordnet=places)
-    note(f"{loaded.title} (seed {loaded.seed})")
+    note(f"{loaded.title} ({_seeds(loaded.seeds)})")
     with working(loaded.title) as bar:
         rows = execute(loaded, place, Watch(note, bar.update))
     if as_json:
@@ -60,6 +67,25 @@ def run_command(
         check_expectations(loaded, rows)
 
 
+def _seeds(seeds: Sequence[int]) -> str:
+    return f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
+
+
+def _list(as_json: bool) -> None:
+    """The package's own recipes: what each does, and what it needs that is not public."""
+    from dictsent.recipe.settings import asked_for, load_recipe, own_recipes
+
+    rows = []
+    for name in own_recipes():
+        recipe = load_recipe(name)
+        needs = list(asked_for(recipe))
+        rows.append({"recipe": name, "title": recipe.title, "paper": recipe.paper, "needs": needs})
+    if as_json:
+        emit({"recipes": rows})
+    else:
+        table(["recipe", "title", "needs"], [(r["recipe"], r["title"], ", ".join(r["needs"])) for r in rows], left=3)
+
+
 def _record(row: Row) -> dict[str, Any]:
     scores = [score.to_json() for score in row.scores]
     values = {"system": row.name, "step": row.step, "definitions": row.definitions, "seconds": row.seconds}
@@ -68,12 +94,13 @@ def _record(row: Row) -> dict[str, Any]:
 
 def show_rows(rows: Sequence[Row], *, limit: int | None) -> None:
     """Two or three tables, a line a system and step: similarity, word prediction, and sets beside the papers' seven."""
+    from dictsent.recipe.checks import RANKED
     from dictsent.recipe.execution import columns
     from dictsent.tasks.data import SEVEN
 
     figures = [columns(row) for row in rows]
     found = list(dict.fromkeys(name for row in figures for name in row))
-    words = [name for name in found if name.split()[0] in ("MRR", "Top10")]
+    words = [name for name in found if name.split()[0] in RANKED]
     papers = [name for name in (*SEVEN, "Avg", "Avg unexposed", "mini-sts") if name in found]
     others = [name for name in found if name not in (*words, *papers) and not name.endswith(" unexposed")]
     _figures("Sentence similarity: Spearman x100 of the cosine", rows, figures, papers)
@@ -83,10 +110,10 @@ def show_rows(rows: Sequence[Row], *, limit: int | None) -> None:
     _figures("Word prediction: held-out headwords, x100", rows, figures, words)
     if words:
         click.echo(
-            "MRR, Top10: found among all entries, by cosine with the mean of their definitions. “own”: the way the"
+            "MRR, Top1, Top3, Top10: found among all entries, by cosine with the mean of their definitions. “own”:"
         )
         click.echo(
-            "model was trained to, DefSent over its vocabulary, DefSent+ through its pooler over the entry matrix.\n"
+            "the way the model was trained to, DefSent over its vocabulary, DefSent+ by pooler and entry matrix.\n"
         )
     _figures("Other sets", rows, figures, others)
     if limit:

@@ -15,7 +15,7 @@ from dictsent.evaluate import available, evaluate
 from dictsent.languages import find_language
 from dictsent.model import Model, keep_scores, text_encoder
 from dictsent.pairs import Pairs, PairSettings, select
-from dictsent.recipe.settings import Recipe, System
+from dictsent.recipe.settings import STEP, Recipe, System, require_supplied
 from dictsent.recipe.start import STATIC
 from dictsent.recipe.training import Plan, Watch, run_training, start_of
 from dictsent.recipe.wordnet import Places, find_wordnet
@@ -83,8 +83,11 @@ def execute(recipe: Recipe, place: Place, watch: Watch) -> list[Row]:
     Raises:
         DictsentError: whatever a step raises; what earlier steps finished stays in store and runs.
     """
+    require_supplied(recipe)
     language = find_language(recipe.language)
-    settings = PairSettings(language=language, split=recipe.split, limit=recipe.limit, form_of=recipe.form_of)
+    settings = PairSettings(
+        language=language, split=recipe.split, limit=recipe.limit, form_of=recipe.form_of, dedup=recipe.dedup
+    )
     rows: list[Row] = []
     with Store(place.store, create=True) as store:
         for source in recipe.source:
@@ -101,7 +104,7 @@ def execute(recipe: Recipe, place: Place, watch: Watch) -> list[Row]:
                 runs=place.runs,
                 encoder=system.encoder or None,
                 method=system.method or None,  # type: ignore[arg-type]
-                told={k: tuple(v) if isinstance(v, list) else v for k, v in system.train.items()},
+                told=system.points[0],
                 seed=recipe.seed,
             )
             rows += _run_system(store, system, plan, bench, watch)
@@ -166,8 +169,8 @@ class Fault:
 
 
 def check_expectations(recipe: Recipe, rows: Sequence[Row]) -> None:
-    """Compare the last step of each system with the recipe's [expect]. Raises ExpectationError, naming every fault."""
-    last = {row.name: columns(row) for row in rows}
+    """Compare each system's last step, or the one named, with [expect]. Raises ExpectationError, naming every fault."""
+    last = {name: columns(row) for row in rows for name in (row.name, f"{row.name}{STEP}{row.step}")}
     faults = [
         Fault(system, score, last.get(system, {}).get(score), (bound[0], bound[1]))
         for system, bounds in recipe.expect.items()
@@ -178,14 +181,17 @@ def check_expectations(recipe: Recipe, rows: Sequence[Row]) -> None:
         raise ExpectationError("; ".join(map(str, outside)), where=recipe.title)
 
 
+_RANKED = {"mrr": "MRR", "top1": "Top1", "top3": "Top3", "top10": "Top10"}
+
+
 def columns(row: Row) -> dict[str, float | None]:
-    """The row's figures by column: each set's Spearman, averages, MRR and top-10 of word prediction x100."""
+    """The row's figures by column: each set's Spearman, averages, word prediction x100."""
     found: dict[str, float | None] = {}
     for score in row.scores:
         if score.metric == "spearman" and "/" not in score.task:
             found.setdefault(_set_column(score), score.value)
-        elif score.task == "words" and score.metric in ("mrr", "top10"):
-            name = {"mrr": "MRR", "top10": "Top10"}[score.metric]
+        elif score.task == "words" and score.metric in _RANKED:
+            name = _RANKED[score.metric]
             own = score.variant != "entries"
             found[f"{name} own" if own else name] = None if score.value is None else 100 * score.value
     return found
