@@ -6,7 +6,7 @@ Before: a checkpoint folder or hub name. After: dictsent.entryspace embeds with 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -27,13 +27,18 @@ from transformers.utils import logging as transformers_logging
 
 from dictsent.errors import EncoderError, HeadError
 from dictsent.heads import MaskedLMHead, missing_head_keys, probe_head
+from dictsent.precision import Used, computing
+from dictsent.ranks import count
 from dictsent.settings import Pooling
+from dictsent.tokens import Tokens, batches_by_length, cached, encode, tokenise
 
 MAX_TOKENS = 512
 PROBES = 200
 """Definitions that a head is tried on."""
-_TOKENS_PER_BATCH = 8_192
-_WASTE = 1.25
+_TOKENS_PER_BATCH = {"cpu": 8_192}
+_TOKENS_PER_BATCH_GPU = 65_536
+_WAITING = 32
+"""Batches whose vectors stay on a GPU before they are fetched: it need not wait for us after each."""
 
 
 @dataclass(slots=True)
@@ -46,6 +51,8 @@ class Encoder:
         native_pooler: the checkpoint's own pooling layer (Google's BERTs), None where it has none.
         token_weights: `(vocabulary,)`, for weighted pooling.
         no_head: why `masked_lm` is None.
+        precision: of `embed`.
+        cache: the folder where token ids are kept between trainings; None keeps none.
     """
 
     backbone: PreTrainedModel
@@ -57,6 +64,8 @@ class Encoder:
     token_weights: Tensor | None = None
     no_head: str = ""
     max_tokens: int = MAX_TOKENS
+    precision: Used = "float32"
+    cache: Path | None = None
     _head: MaskedLMHead | None = field(default=None, repr=False)
 
     @classmethod
@@ -139,29 +148,21 @@ class Encoder:
 
     def tokenise(self, texts: Sequence[str]) -> list[list[int]]:
         """Token ids with the special ones, cut at `max_tokens`."""
-        if not texts:
-            return []
-        encoded = self.tokenizer(
-            list(texts),
-            add_special_tokens=True,
-            truncation=True,
-            max_length=self.max_tokens,
-            padding=False,
-            return_attention_mask=False,
-            return_token_type_ids=False,
-        )
-        return list(encoded["input_ids"])
+        return encode(self.tokenizer, texts, longest=self.max_tokens)
 
-    def padded(self, ids: Sequence[list[int]]) -> dict[str, Tensor]:
+    def tokens(self, texts: Sequence[str]) -> Tokens:
+        """The same as flat arrays, kept in `cache` (processes that train together keep nothing)."""
+        if self.cache is None or count() > 1:
+            return tokenise(self.tokenizer, texts, longest=self.max_tokens)
+        return cached(self.tokenizer, texts, self.cache, longest=self.max_tokens)
+
+    def padded(self, ids: Sequence[Sequence[int] | NDArray[np.int32]]) -> dict[str, Tensor]:
         """input_ids and attention_mask `(batch, longest)`, on the CPU."""
-        longest = max(map(len, ids))
-        pad = self.tokenizer.pad_token_id or 0
-        tokens = torch.full((len(ids), longest), pad, dtype=torch.long)
-        mask = torch.zeros((len(ids), longest), dtype=torch.long)
-        for row, sequence in enumerate(ids):
-            tokens[row, : len(sequence)] = torch.tensor(sequence)
-            mask[row, : len(sequence)] = 1
-        return {"input_ids": tokens, "attention_mask": mask}
+        lengths = np.fromiter(map(len, ids), np.int64, len(ids))
+        real = np.arange(lengths.max()) < lengths[:, None]
+        tokens = np.full(real.shape, self.tokenizer.pad_token_id or 0, dtype=np.int64)
+        tokens[real] = np.concatenate(ids)
+        return {"input_ids": torch.from_numpy(tokens), "attention_mask": torch.from_numpy(real.astype(np.int64))}
 
     def pooled(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """Sentence vectors `(batch, dim)` of one padded batch; token types are left at zero."""
@@ -183,12 +184,18 @@ class Encoder:
         """
         training = self.backbone.training
         self.backbone.eval()
-        ids = self.tokenise(texts)
-        vectors = torch.empty((len(ids), self.dim), dtype=torch.float32)
-        for rows in batches_by_length([len(i) for i in ids], tokens=_TOKENS_PER_BATCH):
-            batch = {k: v.to(self.device) for k, v in self.padded([ids[r] for r in rows]).items()}
-            vectors[torch.tensor(rows)] = self.pooled(**batch).float().cpu()
-            progress(len(rows))
+        tokens = self.tokens(texts)
+        vectors = torch.empty((len(tokens), self.dim), dtype=torch.float32)
+        waiting: list[tuple[list[int], Tensor]] = []
+        size = _TOKENS_PER_BATCH.get(self.device.type, _TOKENS_PER_BATCH_GPU)
+        with computing(self.precision, self.device):
+            for rows in batches_by_length(tokens.lengths, tokens=size):
+                batch = {k: v.to(self.device) for k, v in self.padded([tokens[r] for r in rows]).items()}
+                waiting.append((rows, self.pooled(**batch).float()))
+                if self.device.type == "cpu" or len(waiting) == _WAITING:
+                    _fetch(waiting, vectors)
+                progress(len(rows))
+            _fetch(waiting, vectors)
         self.backbone.train(training)
         return vectors
 
@@ -222,29 +229,11 @@ def pool(states: Tensor, mask: Tensor, pooling: Pooling, *, weights: Tensor | No
     return (states * amounts.unsqueeze(-1)).sum(dim=1) / total
 
 
-def batches_by_length(lengths: Sequence[int], *, tokens: int) -> Iterator[list[int]]:
-    """Indexes in batches of like length, longest first, each of at most `tokens` padded tokens."""
-    order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
-    start = 0
-    while start < len(order):
-        size = max(1, tokens // max(1, lengths[order[start]]))
-        yield order[start : start + size]
-        start += size
-
-
-def micro_batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """One batch cut by length so that padding stays under a quarter: the same sum of losses, less arithmetic."""
-    order = sorted(range(len(lengths)), key=lambda i: lengths[i])
-    part: list[int] = []
-    real = 0
-    for index in order:
-        if part and (len(part) + 1) * lengths[index] > _WASTE * (real + lengths[index]) and len(part) >= 4:
-            yield part
-            part, real = [], 0
-        part.append(index)
-        real += lengths[index]
-    if part:
-        yield part
+def _fetch(waiting: list[tuple[list[int], Tensor]], vectors: Tensor) -> None:
+    if waiting:
+        rows = torch.tensor([row for part, _ in waiting for row in part])
+        vectors[rows] = torch.cat([found for _, found in waiting]).cpu()
+        waiting.clear()
 
 
 def base_of(model: PreTrainedModel) -> PreTrainedModel:

@@ -30,11 +30,12 @@ class DictsentError(Exception):
         what: what is wrong, a sentence without a full stop.
         where: file, line, page or command-line value it was met at.
         hint: what the user can do about it.
+        elsewhere: another process of the same training says it, so this one need not.
     """
 
-    def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
+    def __init__(self, what: str, *, where: str = "", hint: str = "", elsewhere: bool = False) -> None:
         super().__init__(what)
-        self.what, self.where, self.hint = what, where, hint
+        self.what, self.where, self.hint, self.elsewhere = what, where, hint, elsewhere
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""

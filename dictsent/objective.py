@@ -41,8 +41,9 @@ class EntryLoss(nn.Module):
         self.register_buffer("matrix", matrix, persistent=False)
 
     def forward(self, vectors: Tensor, labels: Tensor) -> Tensor:
-        """Mean loss, a scalar, of `(batch, dim)` vectors and `(batch,)` row numbers."""
-        return frozen_cross_entropy(self.pooler(vectors).float(), self.matrix, labels)
+        """Mean loss, a scalar, of `(batch, dim)` vectors and `(batch,)` row numbers. In float32 always."""
+        with torch.autocast(vectors.device.type, enabled=False):
+            return frozen_cross_entropy(self.pooler(vectors.float()).float(), self.matrix, labels)
 
 
 class Objective(nn.Module):
@@ -54,10 +55,16 @@ class Objective(nn.Module):
         self.backbone = encoder.backbone
         self.loss = loss
 
-    def forward(self, parts: list[dict[str, Tensor]], labels: Tensor) -> dict[str, Tensor]:
-        """The loss of one batch, given as micro-batches of like length; `labels` in the order of the parts."""
+    def forward(
+        self, parts: list[dict[str, Tensor]], labels: Tensor, weight: Tensor | None = None
+    ) -> dict[str, Tensor]:
+        """The loss of one batch, given as micro-batches of like length; `labels` in the order of the parts.
+
+        `weight`, a scalar, is what this share of an effective batch counts for (dictsent.train.batches).
+        """
         vectors = torch.cat([self._encoder[0].pooled(**part) for part in parts])
-        return {"loss": self.loss(vectors, labels)}
+        loss = self.loss(vectors, labels)
+        return {"loss": loss if weight is None else loss * weight}
 
 
 def frozen_cross_entropy(vectors: Tensor, matrix: Tensor, labels: Tensor, *, chunk: int = CHUNK) -> Tensor:

@@ -15,6 +15,8 @@ Pooling = Literal["cls", "mean", "max", "weighted"]
 EntryKind = Literal["amp", "ac", "awp"]
 Isotropy = Literal["none", "ica", "zca"]
 PoolerKind = Literal["auto", "native", "mlm", "identity"]
+Precision = Literal["auto", "float32", "bf16"]
+OutOfVocabulary = Literal["leave", "mean"]
 ENTRY_POOLING: dict[EntryKind, Pooling] = {"ac": "cls", "amp": "mean", "awp": "weighted"}
 
 
@@ -31,6 +33,10 @@ class TrainSettings:
         warmup: share of the steps in which the rate rises; `decay`: whether it then falls to 0 or stays.
         clip: gradient norm, 0 for none.
         freeze_embeddings: keep the embedding block as it is (DefSent's reference does).
+        oov: headwords of several tokens: "leave" leaves them out, "mean" gives them the mean of their tokens' output
+            embeddings (DefSent, footnote 1).
+        precision: of the arithmetic (dictsent.precision).
+        trainer: further arguments of transformers.Trainer, each KEY=VALUE.
     """
 
     method: Method
@@ -48,6 +54,9 @@ class TrainSettings:
     clip: float = 1.0
     epsilon: float = 1e-6
     freeze_embeddings: bool = False
+    oov: OutOfVocabulary = "leave"
+    precision: Precision = "auto"
+    trainer: tuple[str, ...] = ()
     seed: int = 0
 
     def __post_init__(self) -> None:

@@ -10,9 +10,10 @@ import torch
 from tiny import WORDS, word_tokenizer
 from transformers import AutoModel, AutoModelForMaskedLM, BertConfig, BertModel
 
-from dictsent.encoder import Encoder, batches_by_length, micro_batches, pool
+from dictsent.encoder import Encoder, pool
 from dictsent.errors import EncoderError, HeadError
 from dictsent.heads import MaskedLMHead, make_pooler
+from dictsent.tokens import batches_by_length, micro_batches
 from dictsent.vocabulary import single_tokens
 
 SENTENCES = ["a small animal that purrs", "water", "the king who rules the city near the river", "", "a small animal"]

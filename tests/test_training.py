@@ -26,7 +26,7 @@ from dictsent.pairs import Pairs
 from dictsent.records import Pair
 from dictsent.settings import TrainSettings, defaults
 from dictsent.train import Hooks, fresh_copy, train
-from dictsent.train.fitting import Collator
+from dictsent.train.batches import Collator
 
 MEANINGS = [
     ("cat", "a small animal that purrs"),
@@ -90,7 +90,7 @@ def slow_vector(model: torch.nn.Module, encoder: Encoder, text: str, pooling: st
 
 
 def batch_of(encoder: Encoder, texts: list[str], labels: list[int]) -> dict[str, object]:
-    return Collator(encoder)(list(zip(encoder.tokenise(texts), labels, strict=True)))
+    return Collator(encoder)([(ids, label, 1.0) for ids, label in zip(encoder.tokenise(texts), labels, strict=True)])
 
 
 @pytest.mark.parametrize("family", ["tiny_bert", "tiny_roberta"])

@@ -73,7 +73,8 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except DictsentError as error:
-            click.echo(f"Error: {error}", err=True)
+            if not error.elsewhere:
+                click.echo(f"Error: {error}", err=True)
             if error.__cause__ is not None and ctx.params.get("debug"):
                 traceback.print_exception(error, file=sys.stderr)
             ctx.exit(1)

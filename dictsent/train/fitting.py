@@ -13,28 +13,20 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch.utils.data import Dataset
-from transformers import Trainer, TrainerCallback, TrainingArguments
+from transformers import Trainer, TrainerCallback
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
+from dictsent import ranks
 from dictsent.checkpoints import COMPLETE, TrainingStopped
-from dictsent.encoder import Encoder, micro_batches
+from dictsent.encoder import Encoder
 from dictsent.errors import TrainingError
+from dictsent.memory import enough_memory
 from dictsent.objective import EntryLoss, HeadLoss, Objective
 from dictsent.records import Pair
 from dictsent.settings import TrainSettings
+from dictsent.train.batches import Collator, Loader, Rows, Shares
+from dictsent.train.flags import arguments, shares_of
 from dictsent.train.records import Hooks
-
-
-class _Rows(Dataset[tuple[list[int], int]]):
-    def __init__(self, ids: list[list[int]], labels: Sequence[int]) -> None:
-        self.ids, self.labels = ids, labels
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def __getitem__(self, row: int) -> tuple[list[int], int]:
-        return self.ids[row], self.labels[row]
 
 
 class _Watch(TrainerCallback):
@@ -43,7 +35,14 @@ class _Watch(TrainerCallback):
     def __init__(self, hooks: Hooks, *, done: int, total: int) -> None:
         self.hooks, self.done, self.total = hooks, done, total
         self.saved = time.monotonic()
+        self.last_good = 0
         self.stopped = False
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self.last_good = state.global_step
+        if ranks.count() > 1:
+            # Each process draws its own dropout; a checkpoint's state, loaded after this, has each one's.
+            torch.manual_seed(args.seed + 7919 * ranks.rank())
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
         if logs is None or "loss" not in logs:
@@ -51,21 +50,58 @@ class _Watch(TrainerCallback):
         loss = float(logs["loss"])
         if not math.isfinite(loss):
             raise TrainingError(
-                f"the loss is not finite at update {state.global_step}", hint="lower --learning-rate or the entry scale"
+                f"the loss is not finite at update {state.global_step} ({self._kept()})",
+                hint="lower --learning-rate or the entry scale",
+                elsewhere=ranks.rank() > 0,
             )
         self.hooks.progress(self.done + state.global_step, self.total, loss)
 
+    def _kept(self) -> str:
+        if self.hooks.checkpoints is None or not self.last_good:
+            return "no checkpoint before it"
+        return f"the last good checkpoint is of update {self.last_good}"
+
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        self.stopped = self.hooks.stop.requested
+        due = self.hooks.checkpoints is not None and time.monotonic() - self.saved >= 60 * self.hooks.minutes
+        self.stopped = ranks.any_of(self.hooks.stop.requested)
         control.should_training_stop |= self.stopped
         if self.hooks.checkpoints is not None:
-            due = time.monotonic() - self.saved >= 60 * self.hooks.minutes
-            control.should_save |= due or self.stopped
+            control.should_save |= ranks.any_of(due) or self.stopped
+        # A checkpoint of weights that are lost already would be none: the loss is looked at first.
+        control.should_log |= control.should_save
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        self.saved = time.monotonic()
-        # Written last, so that a checkpoint that was cut off is known.
-        (Path(args.output_dir) / f"checkpoint-{state.global_step}" / COMPLETE).touch()
+        self.saved, self.last_good = time.monotonic(), state.global_step
+        ranks.wait()
+        if ranks.rank() == 0:
+            # Written last, so that a checkpoint that was cut off is known.
+            (Path(args.output_dir) / f"checkpoint-{state.global_step}" / COMPLETE).touch()
+        ranks.wait()
+
+
+class _Trainer(Trainer):
+    """Trainer on batches that are shared out already: it would repeat rows to fill the last one."""
+
+    def get_train_dataloader(self) -> Any:
+        """The loader of this process' shares."""
+        rows = self.train_dataset
+        assert isinstance(rows, Rows)
+        passes = self.args.gradient_accumulation_steps
+        shares = Shares(
+            rows.tokens.lengths,
+            batch=self.args.per_device_train_batch_size * passes * ranks.count(),
+            seed=self.args.seed,
+            parts=passes * ranks.count(),
+            rank=ranks.rank(),
+            ranks=ranks.count(),
+        )
+        return Loader(
+            rows,
+            batch_sampler=shares,
+            collate_fn=self.data_collator,
+            num_workers=self.args.dataloader_num_workers,
+            pin_memory=self.args.dataloader_pin_memory,
+        )
 
 
 def fit(
@@ -78,27 +114,32 @@ def fit(
     step: int,
     hooks: Hooks,
 ) -> dict[str, Any]:
-    """One stage of updates in place. Returns StepLog's fields about it."""
+    """One stage of updates in place. Returns StepLog's fields about it.
+
+    `settings.batch_size` is the effective batch: all processes' and accumulated passes' rows of one update.
+    """
     started = time.monotonic()
+    shares_of(settings)
     _set_trainable(encoder, loss, settings)
     objective = Objective(encoder, loss)
-    rows = _Rows(encoder.tokenise([p.definition for p in pairs]), labels)
+    rows = Rows(encoder.tokens([p.definition for p in pairs]), labels)
     updates = math.ceil(len(rows) / settings.batch_size) * settings.epochs
     watch = _Watch(hooks, done=(step - 1) * updates, total=settings.pst * updates)
     with tempfile.TemporaryDirectory() as temporary:
         kept = hooks.checkpoints
-        trainer = Trainer(
+        folder = str(kept.updates(step)) if kept else temporary
+        trainer = _Trainer(
             model=objective,
-            args=_arguments(
-                settings, step=step, updates=updates, folder=str(kept.updates(step)) if kept else temporary
-            ),
+            args=arguments(settings, step=step, updates=updates, folder=folder, device=encoder.device),
             train_dataset=rows,
             data_collator=Collator(encoder),
             callbacks=[watch],
         )
         trainer.remove_callback(PrinterCallback)
         trainer.remove_callback(ProgressCallback)
-        losses = _run(trainer, watch, resume=kept.newest_update(step) if kept else None)
+        newest = ranks.first(lambda: kept.newest_update(step) if kept else None)
+        with enough_memory("--batch-size"):
+            losses = _run(trainer, watch, resume=newest)
     objective.eval()
     return {
         "step": step,
@@ -116,10 +157,13 @@ def _run(trainer: Trainer, watch: _Watch, *, resume: Path | None) -> list[float]
     watch.hooks.stop.armed = True
     try:
         trainer.train(resume_from_checkpoint=str(resume) if resume is not None else None)
+    except RuntimeError as error:
+        raise ranks.gone(error) or error from error
     finally:
         watch.hooks.stop.armed = False
     if watch.stopped:
-        raise TrainingStopped(f"stopped after update {watch.done + trainer.state.global_step} of {watch.total}")
+        done = watch.done + trainer.state.global_step
+        raise TrainingStopped(f"stopped after update {done} of {watch.total}", elsewhere=ranks.rank() > 0)
     return [row["loss"] for row in trainer.state.log_history if "loss" in row]
 
 
@@ -133,46 +177,3 @@ def _set_trainable(encoder: Encoder, loss: HeadLoss | EntryLoss, settings: Train
         block.requires_grad_(False)
     if isinstance(loss, EntryLoss):
         loss.pooler.requires_grad_(True)
-
-
-def _arguments(settings: TrainSettings, *, step: int, updates: int, folder: str) -> TrainingArguments:
-    return TrainingArguments(
-        output_dir=folder,
-        num_train_epochs=settings.epochs,
-        per_device_train_batch_size=settings.batch_size,
-        learning_rate=settings.rate(step),
-        lr_scheduler_type="linear" if settings.decay else "constant_with_warmup",
-        warmup_steps=math.ceil(settings.warmup * updates),
-        adam_epsilon=settings.epsilon,
-        weight_decay=0.0,
-        max_grad_norm=settings.clip,
-        seed=settings.seed + step - 1,
-        data_seed=settings.seed + step - 1,
-        save_strategy="no",
-        save_total_limit=2,
-        logging_steps=max(1, min(20, updates // 50)),
-        logging_first_step=True,
-        logging_nan_inf_filter=False,
-        disable_tqdm=True,
-        report_to=[],
-        remove_unused_columns=False,
-        dataloader_pin_memory=torch.cuda.is_available(),
-    )
-
-
-class Collator:
-    """Makes the micro-batches of a batch. On a GPU one padded batch is quicker than several small ones."""
-
-    def __init__(self, encoder: Encoder) -> None:
-        self.encoder = encoder
-        self.split = not torch.cuda.is_available()
-
-    def __call__(self, rows: list[tuple[list[int], int]]) -> dict[str, Any]:
-        """The batch as micro-batches of like length (one on a GPU), labels in their order."""
-        lengths = [len(ids) for ids, _ in rows]
-        parts = list(micro_batches(lengths)) if self.split else [list(range(len(rows)))]
-        order = [row for part in parts for row in part]
-        return {
-            "parts": [self.encoder.padded([rows[row][0] for row in part]) for part in parts],
-            "labels": torch.tensor([rows[row][1] for row in order]),
-        }

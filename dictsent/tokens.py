@@ -1,0 +1,162 @@
+"""Texts as token ids: two flat arrays in place of a list for each text, kept on disk by their content.
+
+Before: a tokenizer and texts. After: dictsent.encoder pads batches of them, dictsent.train draws batches from them.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+from transformers import PreTrainedTokenizerBase
+
+from dictsent.errors import TrainingError
+from dictsent.folders import appearing
+
+_PART = 20_000
+"""Texts per call of the tokenizer, which works on all of them at once, by its own threads."""
+_WASTE = 1.25
+KEPT = 8
+"""Cached texts that stay on disk; the ones used longest ago go."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens(Sequence[NDArray[np.int32]]):
+    """The ids of each text. `ids` is all of them one after another, text i ends at `ends[i]`."""
+
+    ids: NDArray[np.int32]
+    ends: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    @overload
+    def __getitem__(self, row: int) -> NDArray[np.int32]: ...
+    @overload
+    def __getitem__(self, row: slice) -> Tokens: ...
+    def __getitem__(self, row: int | slice) -> NDArray[np.int32] | Tokens:
+        if isinstance(row, slice):
+            return Tokens.of([self[i] for i in range(*row.indices(len(self)))])
+        end = int(self.ends[row])
+        start = int(self.ends[row - 1]) if row % len(self) else 0
+        return self.ids[start:end]
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Tokens of each text."""
+        return np.diff(self.ends, prepend=0)
+
+    @classmethod
+    def of(cls, sequences: Sequence[Sequence[int] | NDArray[np.int32]]) -> Tokens:
+        """The tokens of a few texts."""
+        ends = np.cumsum([len(ids) for ids in sequences], dtype=np.int64)
+        parts = [np.asarray(ids, dtype=np.int32) for ids in sequences]
+        return cls(np.concatenate(parts) if parts else np.zeros(0, np.int32), ends)
+
+
+def tokenise(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], *, longest: int) -> Tokens:
+    """Ids with the special ones, cut at `longest`. Nothing but the two arrays stays in memory."""
+    ids, ends = array("i"), array("q")
+    for start in range(0, len(texts), _PART):
+        for sequence in encode(tokenizer, texts[start : start + _PART], longest=longest):
+            ids.extend(sequence)
+            ends.append(len(ids))
+    return Tokens(np.frombuffer(ids, np.int32), np.frombuffer(ends, np.int64))
+
+
+def encode(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], *, longest: int) -> list[list[int]]:
+    """Ids with the special ones, cut at `longest`, as lists."""
+    if not texts:
+        return []
+    encoded = tokenizer(
+        list(texts),
+        add_special_tokens=True,
+        truncation=True,
+        max_length=longest,
+        padding=False,
+        return_attention_mask=False,
+        return_token_type_ids=False,
+    )
+    return list(encoded["input_ids"])
+
+
+def cached(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], folder: Path, *, longest: int) -> Tokens:
+    """`tokenise`, once for the same tokenizer and texts: the arrays are kept below `folder` and read from there.
+
+    What is read is mapped into memory, so it is not held, and processes of one machine share it.
+    """
+    place = folder / f"tokens-{_digest(tokenizer, texts, longest)}"
+    if not place.is_dir():
+        made = tokenise(tokenizer, texts, longest=longest)
+        try:
+            with appearing(place) as partial:
+                np.save(partial / "ids.npy", made.ids)
+                np.save(partial / "ends.npy", made.ends)
+        except TrainingError:
+            return made
+        prune(folder, "tokens-*")
+    place.touch()
+    return Tokens(np.load(place / "ids.npy", mmap_mode="r"), np.load(place / "ends.npy", mmap_mode="r"))
+
+
+def prune(folder: Path, pattern: str, *, kept: int = KEPT) -> None:
+    """Remove all but the last used of the cached folders."""
+    import shutil
+
+    found = sorted(folder.glob(pattern), key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in found[kept:]:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _digest(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], longest: int) -> str:
+    digest = blake2b(tokenizer_state(tokenizer).encode(), digest_size=12)
+    digest.update(f"{longest}\n".encode())
+    for text in texts:
+        digest.update(text.encode(errors="surrogatepass"))
+        digest.update(b"\x00")
+    return digest.hexdigest()
+
+
+def tokenizer_state(tokenizer: PreTrainedTokenizerBase) -> str:
+    """All that decides how a tokenizer cuts texts, as one text."""
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is not None and hasattr(backend, "to_str"):
+        state = json.loads(backend.to_str())
+        # What the last call asked for, which is not the tokenizer's own.
+        state.pop("truncation", None), state.pop("padding", None)
+        return json.dumps(state, sort_keys=True)
+    words = sorted(tokenizer.get_vocab().items())
+    return json.dumps([type(tokenizer).__name__, words, repr(sorted(tokenizer.init_kwargs.items(), key=str))])
+
+
+def batches_by_length(lengths: Sequence[int] | NDArray[np.int64], *, tokens: int) -> Iterator[list[int]]:
+    """Indexes in batches of like length, longest first, each of at most `tokens` padded tokens."""
+    sizes = np.asarray(lengths, dtype=np.int64)
+    order = np.argsort(-sizes, kind="stable").tolist()
+    start = 0
+    while start < len(order):
+        size = max(1, tokens // max(1, int(sizes[order[start]])))
+        yield order[start : start + size]
+        start += size
+
+
+def micro_batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """One batch cut by length so that padding stays under a quarter: the same sum of losses, less arithmetic."""
+    order = sorted(range(len(lengths)), key=lambda i: lengths[i])
+    part: list[int] = []
+    real = 0
+    for index in order:
+        if part and (len(part) + 1) * lengths[index] > _WASTE * (real + lengths[index]) and len(part) >= 4:
+            yield part
+            part, real = [], 0
+        part.append(index)
+        real += lengths[index]
+    if part:
+        yield part
