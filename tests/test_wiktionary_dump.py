@@ -6,6 +6,7 @@ import bz2
 import gzip
 import json
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,25 @@ def test_workers_change_neither_result_nor_order(tmp_path: Path) -> None:
     assert len(alone) == 200
     assert second.reading.counts == first.reading.counts
     assert second.reading.done == second.reading.total > 0
+
+
+@pytest.mark.parametrize("compression", ["plain", "gzip", "bzip2", "one process has no room to unpack"])
+def test_workers_bring_back_whole_entries(tmp_path: Path, compression: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Examples, labels, notes, rejects and all: equal to what one process reads."""
+    packers: dict[str, Callable[[bytes], bytes]] = {"plain": bytes, "gzip": gzip.compress}
+    pack = packers.get(compression, bz2.compress)
+    if "room" in compression:
+        monkeypatch.setattr("dictsent_adapters.wiktionary.collect.SPARE_ROOM", 1 << 60)
+    head, *pages = SAMPLE.read_bytes().replace(b"<page>", b"\0<page>").split(b"\0")
+    bad = b"<page><title>bad</title><ns>0</ns>&lol;</page>"
+    path = tmp_path / "dump"
+    path.write_bytes(b"".join(map(pack, [head, *(bad + b"".join(pages[:-1]) for _ in range(20)), pages[-1]])))
+    expected, alone = read(path, all_languages=True)
+    found, together = read(path, all_languages=True, jobs=2)
+    assert found == expected
+    assert sum(isinstance(record, Rejected) for record in found) >= 20
+    assert sum(len(d.examples) for e in found if isinstance(e, Entry) for d in e.definitions) > 20
+    assert together.reading.counts == alone.reading.counts
 
 
 @pytest.mark.parametrize("cut", ["plain", "bz2", "stream", "crc"])

@@ -19,7 +19,8 @@ from dictsent.records import Dictionary, Entry, Rejected
 from dictsent_adapters.wiktionary.collect import Collected, collect
 from dictsent_adapters.wiktionary.dump import Head, blocks, looks_like_dump, read_head
 from dictsent_adapters.wiktionary.layout import Layout, load
-from dictsent_adapters.wiktionary.pages import Task, entry_tag, read_blocks, tag_key
+from dictsent_adapters.wiktionary.pages import Task, entry_tag, tag_key
+from dictsent_adapters.wiktionary.workers import read_blocks
 
 FEWEST_USABLE = 0.01
 LICENCE = "CC BY-SA 4.0"
@@ -100,7 +101,8 @@ class Wiktionary(Adapter):
         counts, half = self.reading.counts, self.reading.total // 2
         self.reading.done = half
         file = Reading()
-        for outcome in read_blocks(blocks(path, file, packed=jobs > 1, keep_going=keep_going), task, jobs):
+        found = blocks(path, file, packed=jobs > 1, keep_going=keep_going)
+        for outcome in read_blocks(found, task, path, jobs=jobs):
             self.reading.done = half + half * outcome.done // max(1, file.total)
             if outcome.damage:
                 self.reading.notes.append(f"damaged before byte {outcome.done:,}: what follows was not read")

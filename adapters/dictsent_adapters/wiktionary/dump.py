@@ -17,7 +17,7 @@ from lxml import etree
 
 from dictsent.adapter import Reading
 from dictsent.errors import SourceError
-from dictsent_adapters.streams import beginning, count_done, damage_as_source_error, open_plain
+from dictsent_adapters.streams import beginning, count_done, damage_as_source_error, is_compressed, open_plain
 
 BLOCK = 1 << 19
 """Bytes read at a time."""
@@ -31,7 +31,6 @@ LONGEST_PAGE = 1 << 28
 _ROOT = re.compile(rb"<(?![?!])([^\s<>/]+)")
 _PAGE_END = b"</page>"
 _STREAM = re.compile(rb"BZh[1-9]1AY&SY")
-_ZSTANDARD = b"\x28\xb5\x2f\xfd"
 _ZIM = b"ZIM\x04"
 _OTHERS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     (
@@ -64,18 +63,23 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Whole pages as bytes: XML, or bz2 streams of XML (`packed`); `done` is how far the file has been read."""
+    """Whole pages as bytes: XML, or bz2 streams of XML.
+
+    Attributes:
+        done: how far the file has been read.
+        packed: whether these are streams.
+        start: where the bytes stand in the file; -1 where they do not, because the file is compressed as a whole.
+    """
 
     data: bytes
     done: int
     packed: bool = False
+    start: int = -1
 
 
 def looks_like_dump(path: Path) -> bool:
     """Whether the file is an export, or one of the other dumps that are offered beside it (read_head tells which)."""
     start = beginning(path, 1 << 15)
-    if start.startswith(_ZSTANDARD):
-        return ".xml" in path.name or "wiktionary" in path.name
     root = _ROOT.search(start)
     named = [name for name, pattern in _OTHERS if name != "an HTML page" and pattern.match(start)]
     return (root is not None and root[1] == b"mediawiki" and start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")) or (
@@ -109,7 +113,7 @@ def read_head(path: Path) -> Head:
 def _first_bytes(path: Path) -> bytes:
     """The file up to its first page; of a damaged one, what can be read."""
     start = b""
-    with open_dump(path) as stream:
+    with open_plain(path) as stream:
         while b"<page>" not in start and len(start) < LONGEST_HEAD:
             try:
                 block = _read(stream, path)
@@ -151,23 +155,6 @@ def _described(texts: dict[str, str], language: str, namespaces: dict[str, int],
     return Head(dbname, edition, texts.get("sitename", ""), namespaces)
 
 
-def open_dump(path: Path) -> BinaryIO:
-    """The file decompressed: gzip, bzip2, xz, and Zstandard where Python can read it."""
-    with path.open("rb") as file:
-        if not file.read(4).startswith(_ZSTANDARD):
-            return open_plain(path)
-    for module in ("compression.zstd", "zstandard"):
-        try:
-            library = __import__(module, fromlist=["open"])
-        except ImportError:
-            continue
-        stream: BinaryIO = library.open(path, "rb")
-        return stream
-    raise SourceError(
-        "Zstandard files need the package zstandard", where=str(path), hint="pip install zstandard, or unpack it first"
-    )
-
-
 def blocks(path: Path, reading: Reading, *, packed: bool = False, keep_going: bool = False) -> Iterator[Block]:
     """The pages of an export in blocks, in their order; `packed` leaves multistream files for others to unpack.
 
@@ -192,8 +179,9 @@ def blocks(path: Path, reading: Reading, *, packed: bool = False, keep_going: bo
 def _plain_blocks(path: Path, reading: Reading) -> Iterator[Block]:
     held: list[bytes] = []
     size, enough = 0, BLOCK_OF_PAGES
+    start = -1 if is_compressed(path) else 0
     fault: SourceError | None = None
-    with open_dump(path) as stream:
+    with open_plain(path) as stream:
         while fault is None:
             try:
                 block = _read(stream, path)
@@ -207,8 +195,9 @@ def _plain_blocks(path: Path, reading: Reading) -> Iterator[Block]:
             data = b"".join(held)
             cut = data.rfind(_PAGE_END) + len(_PAGE_END)
             if cut >= len(_PAGE_END):
-                yield Block(data[:cut], reading.done)
+                yield Block(data[:cut], reading.done, start=start)
                 data, enough = data[cut:], BLOCK_OF_PAGES
+                start += cut if start >= 0 else 0
             elif size > LONGEST_PAGE:
                 raise SourceError(f"a page of more than {LONGEST_PAGE >> 20} MB, or no page at all", where=str(path))
             else:
@@ -267,13 +256,13 @@ def _packed_blocks(path: Path, reading: Reading) -> Iterator[Block]:
             while len(starts) > STREAMS + 1:
                 cut = starts[STREAMS]
                 last = bytes(held[:cut])
+                yield Block(last, done + cut, packed=True, start=done)
                 done += cut
-                yield Block(last, done, packed=True)
                 del held[:cut]
                 starts = [start - cut for start in starts[STREAMS:]]
             reading.done = done
     last = bytes(held)
-    yield Block(last, reading.total, packed=True)
+    yield Block(last, reading.total, packed=True, start=done)
     with damage_as_source_error(path):
         _check_end(unpack(last)[-(1 << 16) :], path, reading)
     reading.done = reading.total
@@ -296,15 +285,14 @@ def page_elements(data: bytes) -> Iterator[dict[str, Any] | bytes]:
 
     Fields: title, ns ("" where there is none), redirect (whether), revision, timestamp, model, text.
     """
-    start = data.find(b"<page>")
-    if start < 0:
+    start, end = data.find(b"<page>"), data.rfind(_PAGE_END)
+    if start < 0 or end < 0:
         return
     try:
-        yield from _parsed(data[start:])
+        yield from _parsed(data[start : end + len(_PAGE_END)])
     except etree.XMLSyntaxError:
-        for piece in data[start:].split(_PAGE_END):
-            if piece.strip():
-                yield from _one_by_one(piece + _PAGE_END)
+        for piece in data[start:end].split(_PAGE_END):
+            yield from _one_by_one(piece + _PAGE_END)
 
 
 def _one_by_one(piece: bytes) -> Iterator[dict[str, Any] | bytes]:

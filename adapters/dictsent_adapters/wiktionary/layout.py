@@ -275,9 +275,22 @@ def _local_words(data: dict[str, Any]) -> dict[tuple[bool, str], str]:
     return {(form, value): words[0] for form, table in tables for value, words in table.items() if words}
 
 
-@lru_cache(maxsize=8)
-def _display_names(language: str) -> dict[str, str]:
+_display_names: dict[str, dict[str, str]] = {}
+
+
+def display_names(language: str) -> dict[str, str]:
     """Every language's name in `language` (in English where CLDR has none), case-folded, to its code."""
+    if language not in _display_names:
+        _display_names[language] = _made_names(language)
+    return _display_names[language]
+
+
+def know_display_names(language: str, names: dict[str, str]) -> None:
+    """Take what `display_names` gave in another process, which costs a tenth of a second, for granted in this one."""
+    _display_names.setdefault(language, names)
+
+
+def _made_names(language: str) -> dict[str, str]:
     from langcodes import Language
     from langcodes.registry_parser import parse_registry
 
@@ -294,6 +307,6 @@ def _is_current(row: dict[str, Any]) -> bool:
 
 
 def _language_names(language: str, more: dict[str, str]) -> dict[str, str]:
-    names = dict(_display_names(language))
+    names = dict(display_names(language))
     names.update((_fold(name), code) for name, code in more.items())
     return names

@@ -1,6 +1,6 @@
 """The pages of one block to entries: the unit of work, in this process or in a worker.
 
-Before: dump gives the blocks, collect the templates. After: adapter yields what comes back, in the dump's order.
+Before: dump gives the blocks, collect the templates. After: workers hands the blocks out.
 """
 
 from __future__ import annotations
@@ -8,14 +8,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from multiprocessing import get_context
 from typing import Any
 
-from dictsent.errors import SourceError
 from dictsent.languages import key_language
 from dictsent.records import Definition, Entry, Rejected, fold_space
 from dictsent_adapters.tags import tag_of_code
@@ -206,46 +202,3 @@ def tag_key(code: str) -> str:
     """The tag the store would keep a language section's words under."""
     tag = entry_tag(code)
     return key_language(tag) if tag != "und" else tag
-
-
-_reader: PageReader | None = None
-
-
-def _start_worker(task: Task) -> None:
-    global _reader
-    _reader = PageReader(task)
-
-
-def _work(block: Block) -> Outcome:
-    if _reader is None:
-        raise RuntimeError("a worker was used before it was started")
-    return _reader.read(block)
-
-
-def read_blocks(blocks: Iterator[Block], task: Task, jobs: int) -> Iterator[Outcome]:
-    """What the blocks give, in their order, by `jobs` processes (1: in this one)."""
-    if jobs <= 1:
-        reader = PageReader(task)
-        for block in blocks:
-            yield reader.read(block)
-        return
-    context = get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker, initargs=(task,)) as pool:
-        waiting: list[Future[Outcome]] = []
-        try:
-            for block in blocks:
-                waiting.append(pool.submit(_work, block))
-                if len(waiting) > 2 * jobs:
-                    yield waiting.pop(0).result()
-            while waiting:
-                yield waiting.pop(0).result()
-        except BrokenProcessPool as error:
-            hint = (
-                "use fewer --jobs; a script that reads with several keeps its work below `if __name__ == '__main__':`"
-            )
-            raise SourceError(
-                "a worker process could not be started or was ended", where="--jobs", hint=hint
-            ) from error
-        finally:
-            for future in waiting:
-                future.cancel()
