@@ -30,6 +30,8 @@ class TrainSettings:
         pst: steps of Progressive Separate Training; 1 for DefSent.
         learning_rates: one per step; the last one serves the steps beyond.
         isotropy: what the last step's entry matrix goes through.
+        pooler_from: another checkpoint whose masked-LM head gives the pooler (DefSent+ on SimCSE-RoBERTa); "" for none.
+        poolings: of sentences by PST step where they differ; () for `pooling` in all.
         warmup: share of the steps in which the rate rises; `decay`: whether it then falls to 0 or stays.
         clip: gradient norm, 0 for none.
         freeze_embeddings: keep the embedding block as it is (DefSent's reference does).
@@ -48,6 +50,8 @@ class TrainSettings:
     epochs: int = 1
     isotropy: Isotropy = "none"
     pooler: PoolerKind = "auto"
+    pooler_from: str = ""
+    poolings: tuple[Pooling, ...] = ()
     merge_synonyms: bool = False
     warmup: float = 0.0
     decay: bool = True
@@ -64,12 +68,19 @@ class TrainSettings:
             raise TrainingError("--pst and --isotropy belong to DefSent+", hint="use --method defsent-plus")
         if self.pst < 1 or self.epochs < 1 or self.batch_size < 1:
             raise TrainingError("--pst, --epochs and --batch-size are at least 1")
+        if self.poolings and (len(self.poolings) != self.pst or self.poolings[-1] != self.pooling):
+            raise TrainingError(f"poolings are {self.pst}, one a step, the last one the pooling")
         if not self.learning_rates or any(not 0 < rate < 1 for rate in self.learning_rates):
             raise TrainingError("learning rates lie between 0 and 1", where="--learning-rate")
 
     def rate(self, step: int) -> float:
         """The learning rate of PST step 1, 2, ..."""
         return self.learning_rates[min(step, len(self.learning_rates)) - 1]
+
+
+    def pooling_of(self, step: int) -> Pooling:
+        """The pooling of sentences in PST step 1, 2, ..."""
+        return self.poolings[step - 1] if self.poolings else self.pooling
 
 
 def defaults(method: Method) -> dict[str, Any]:
