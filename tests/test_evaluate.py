@@ -91,8 +91,8 @@ def test_a_language_without_any_set_is_told_what_there_is_instead(run):
     found = run("eval", "sts", "tfidf", "--lang", "cs")
     assert found.exit_code == 1
     assert "no similarity set for Czech" in found.stderr
-    assert "dictsent eval words" in found.stderr
-    assert "--overlap" in found.stderr
+    assert "dictsent eval language" in found.stderr
+    assert "compare --overlap" in found.stderr
 
 
 def test_own_pairs(run, tmp_path):
@@ -291,7 +291,7 @@ def test_isotropy_and_senteval_from_the_shell(run, tmp_path):
         (tmp_path / name).write_text("".join(f"{word} film {i}\n" for i in range(20)), "utf-8")
     found = run("eval", "senteval", "tfidf", "--data", tmp_path, "--fast")
     assert found.exit_code == 0
-    assert "fast: 5 folds, not nested" in found.stdout
+    assert "fast: lbfgs, 5 folds, not nested" in found.stdout
     assert "100.00" in found.stdout
     assert "left out: CR: no file custrev.pos" in found.stderr
 

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from dictsent.errors import TaskError
-from dictsent.tasks.senteval import FAST, TransferSettings, find_transfer, score_transfer
+from dictsent.tasks.baselines import Tfidf
+from dictsent.tasks.classifier import Fit, train_linear
+from dictsent.tasks.senteval import (
+    FAST,
+    LBFGS,
+    Part,
+    Transfer,
+    TransferSettings,
+    accuracy,
+    find_transfer,
+    score_transfer,
+)
 
 
 def put(folder: Path, name: str, text: str | bytes) -> None:
@@ -58,12 +71,69 @@ def test_all_seven_are_found_and_learnt(folder):
     assert left_out == {}
     assert [task.n for task in tasks] == [60, 60, 60, 60, 10, len(tasks[5].parts["test"].labels), tasks[6].n]
     encoder = Words()
-    scores = score_transfer(encoder, tasks, TransferSettings(folds=3))
+    scores = score_transfer(encoder, tasks, replace(LBFGS, folds=3))
     assert {score.task: score.value for score in scores} == dict.fromkeys(
         ("MR", "CR", "SUBJ", "MPQA", "SST-2", "TREC", "MRPC", "Avg"), 100.0
     )
-    assert {score.protocol for score in scores} == {"3 folds"}
+    assert {score.protocol for score in scores} == {"lbfgs, 3 folds"}
     assert len(encoder.seen) == len(set(encoder.seen))
+
+
+@pytest.mark.parametrize("parts", [("all",), ("train", "test"), ("train", "dev", "test")])
+def test_senteval_s_classifier_learns_each_kind_of_task(parts):
+    draws = np.random.default_rng(3)
+    labels = {name: draws.integers(0, 3, 1500) for name in parts}
+    x = {name: draws.normal(size=(1500, 8)) + 4 * np.eye(8)[y] for name, y in labels.items()}
+    task = Transfer(name="X", parts={name: Part(("x",) * 1500, y) for name, y in labels.items()}, classes=3)
+    assert 0.8 < accuracy(task, x, TransferSettings(folds=3)) <= 1
+    shuffled = {name: draws.permutation(rows) for name, rows in x.items()}
+    assert 0.2 < accuracy(task, shuffled, TransferSettings(folds=3)) < 0.5
+
+
+def alone(x, y, train, held, decay, classes, seed):
+    """SentEval's classifier as its papers describe it, by torch's own layer, optimiser and loss."""
+    draws = torch.Generator().manual_seed(seed)
+    layer = torch.nn.Linear(x.shape[1], classes)
+    bound = x.shape[1] ** -0.5
+    with torch.no_grad():
+        layer.weight.copy_(((2 * torch.rand((x.shape[1], classes), generator=draws) - 1) * bound).T)
+        layer.bias.copy_((2 * torch.rand((1, classes), generator=draws)[0] - 1) * bound)
+    adam = torch.optim.Adam(layer.parameters(), lr=1e-3, weight_decay=decay)
+    best, kept, missed, passes = -1.0, None, 0, 0
+    while passes <= 200 and missed <= 5:
+        for _ in range(4):
+            for rows in torch.from_numpy(train)[torch.randperm(len(train), generator=draws)].split(64):
+                adam.zero_grad()
+                torch.nn.functional.cross_entropy(layer(x[rows]), y[rows]).backward()
+                adam.step()
+        passes += 4
+        found = (layer(x[held]).argmax(1) == y[held]).float().mean().item()
+        if found > best:
+            best, kept = found, layer.weight.detach().clone()
+        else:
+            missed += 1
+    return best, kept
+
+
+def test_side_by_side_is_senteval_s_classifier_one_by_one():
+    """Fits of different lengths, of which some stop early, some end in a batch that others do not have."""
+    draws = np.random.default_rng(0)
+    y = torch.from_numpy(draws.integers(0, 3, 300))
+    x = torch.from_numpy(draws.normal(size=(300, 12)).astype(np.float32)) + torch.nn.functional.one_hot(y, 12)
+    fits = [
+        Fit(np.arange(60, 60 + size), np.arange(at, at + 30), decay)
+        for size, at, decay in ((128, 0, 1e-5), (129, 0, 1e-2), (200, 30, 1e-3), (64, 30, 1e-4))
+    ]
+    weights, _, best = train_linear(x, y, fits, classes=3, seed=5)
+    for fit, weight, found in zip(fits, weights, best, strict=True):
+        expected, kept = alone(x, y, fit.train, fit.held_out, fit.decay, 3, 5)
+        assert found == pytest.approx(expected)
+        assert torch.allclose(weight, kept.T, atol=1e-4)
+
+
+def test_sparse_vectors_take_the_other_classifier_and_say_so(folder):
+    tasks, _ = find_transfer([folder], ["MR"])
+    assert [s.protocol for s in score_transfer(Tfidf(), tasks, TransferSettings(folds=3))] == ["lbfgs, 3 folds"]
 
 
 def test_an_empty_sentence_counts_as_a_full_stop(folder):
@@ -74,7 +144,8 @@ def test_an_empty_sentence_counts_as_a_full_stop(folder):
 
 def test_the_papers_settings_and_faster_ones_are_named():
     assert TransferSettings().protocol == "senteval"
-    assert FAST.protocol == "fast: 5 folds, not nested"
+    assert LBFGS.protocol == "lbfgs, 10 folds"
+    assert FAST.protocol == "fast: lbfgs, 5 folds, not nested"
 
 
 def test_chance_is_chance(folder):

@@ -137,8 +137,8 @@ def sets_to_score(choice: Choice, data: Path | None, files: Sequence[Path], lang
     if not sets:
         raise TaskError(
             f"there is no similarity set for {display_name(language)} here",
-            hint="there is still word prediction (dictsent eval words), what a model shares with a reference "
-            "(dictsent compare A B --overlap), isotropy (dictsent eval isotropy), or your own --pairs FILE",
+            hint="`dictsent eval language` says what can be said without one: word prediction, gloss retrieval, "
+            "neighbours shared with a reference (also eval words, eval glosses, compare --overlap); or --pairs FILE",
         )
     return sets
 
@@ -330,7 +330,7 @@ def list_command(data: Path | None, language: str, protocol: str, as_json: bool)
         rows.append((row.name, row.language, pairs, row.origin, row.licence, state))
     columns = ["set", "language", "pairs", "origin", "licence", "state"]
     if not rows:
-        note("there is no similarity set for this language: see dictsent eval words, and dictsent compare --overlap")
+        note("there is no similarity set for this language: see `dictsent eval language`")
     if as_json:
         emit({"sets": [dict(zip(columns, row, strict=True)) for row in rows]})
     elif rows:

@@ -184,6 +184,26 @@ def read_definitions(
         yield DefinitionRow(row[0], row[1], row[2], row[3], bool(row[4]), bool(row[5]), row[6], row[7])
 
 
+def read_concepts(connection: Connection) -> dict[str, int]:
+    """Concepts of the interlingual index with a definition, by the language it is written in, most first."""
+    query = text(
+        "SELECT d.language, count(DISTINCT a.ili) FROM attestation a JOIN definition d ON d.id = a.definition_id"
+        " WHERE a.ili <> '' AND a.translation = 0 GROUP BY 1 ORDER BY 2 DESC, 1"
+    )
+    return {language: concepts for language, concepts in connection.execute(query)}
+
+
+def read_glosses(connection: Connection, *, language: str) -> Iterator[tuple[str, str]]:
+    """Stream (interlingual id, definition) once each, the definitions written in the language; ids in order."""
+    query = text(
+        "SELECT a.ili, d.text FROM attestation a JOIN definition d ON d.id = a.definition_id"
+        " WHERE a.ili <> '' AND a.translation = 0 AND d.language = :language"
+        " GROUP BY a.ili, d.text ORDER BY a.ili, min(a.id)"
+    )
+    for row in connection.execute(query.execution_options(yield_per=_CHUNK), {"language": language}):
+        yield row[0], row[1]
+
+
 def read_licences(connection: Connection, *, language: str) -> tuple[str, ...]:
     """The licences of the sources that attest definitions of the language's headwords."""
     query = text(

@@ -193,6 +193,16 @@ class Store:
         with self._connect() as connection:
             yield from read.read_definitions(connection, language=language, licences=licences, prefer=prefer)
 
+    def concepts(self) -> dict[str, int]:
+        """Concepts of the interlingual index that have a definition, by its language, most first."""
+        with self._connect() as connection:
+            return read.read_concepts(connection)
+
+    def glosses(self, language: str) -> Iterator[tuple[str, str]]:
+        """Stream (interlingual id, definition written in the language), each once, ids in order."""
+        with self._connect() as connection:
+            yield from read.read_glosses(connection, language=language)
+
     def spellings(self, language: str) -> Iterator[tuple[int, str]]:
         """Stream (entry id, another spelling of its headword)."""
         with self._connect() as connection:

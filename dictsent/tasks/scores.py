@@ -24,6 +24,7 @@ class Score:
         n: pairs, queries or sentences the figure rests on.
         note: why the value is None, or what a reader of it must know.
         interval: bounds of the 95 % bootstrap interval where one was asked for.
+        chance: what random vectors would get, where that is not 0.
     """
 
     task: str
@@ -36,9 +37,12 @@ class Score:
     n: int
     note: str = ""
     interval: tuple[float, float] | None = None
+    chance: float | None = None
 
     def to_json(self) -> dict[str, object]:
-        """The keys that scripts rely on; `interval` only where there is one."""
+        """The keys that scripts rely on; `interval` and `chance` only where there is one."""
         keys = ("task", "language", "split", "protocol", "variant", "metric", "value", "n")
         record: dict[str, object] = {key: getattr(self, key) for key in keys}
-        return record | {"interval": list(self.interval)} if self.interval else record
+        if self.interval:
+            record["interval"] = list(self.interval)
+        return record | ({"chance": self.chance} if self.chance is not None else {})

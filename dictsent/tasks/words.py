@@ -134,6 +134,16 @@ def summarise(ranking: NDArray[np.float64]) -> dict[str, float]:
     }
 
 
+def chance(metric: str, candidates: int) -> float | None:
+    """What a random order of the candidates would get on average; None for the median rank."""
+    if candidates < 1 or metric == "median_rank":
+        return None
+    reciprocal = 1 / np.arange(1, (min(candidates, 10) if metric == "mrr@10" else candidates) + 1)
+    if metric.startswith("mrr"):
+        return float(reciprocal.sum() / candidates)
+    return min(1.0, int(metric.removeprefix("top")) / candidates)
+
+
 @dataclass(frozen=True, slots=True)
 class EntryRows:
     """Candidates as mean definition vectors.
@@ -296,6 +306,7 @@ def word_scores(
             value=value,
             n=len(ranking.ranks),
             note="; ".join(filter(None, [f"{ranking.candidates} candidates", *left_out])),
+            chance=chance(metric, ranking.candidates) if value is not None else None,
         )
         for metric, value in metrics.items()
     ]
