@@ -9,7 +9,7 @@ import difflib
 import math
 import types
 from collections.abc import Collection, Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from dictsent.errors import RecipeError, TrainingError
@@ -36,7 +36,7 @@ def read_recipe(table: Mapping[str, Any], *, where: str) -> Recipe:
     values["expect"] = _bounds(values.get("expect", {}), where)
     if isinstance(values.get("seeds"), list):
         values["seeds"] = tuple(values["seeds"])
-    recipe: Recipe = _record(Recipe, values, where)
+    recipe: Recipe = _with_shared_settings(_record(Recipe, values, where))
     find_language(recipe.language)
     _check_seeds(recipe, where)
     for source in recipe.source:
@@ -46,6 +46,16 @@ def read_recipe(table: Mapping[str, Any], *, where: str) -> Recipe:
     _check_names(recipe, where)
     _check_expectations(recipe, where)
     return recipe
+
+
+def _with_shared_settings(recipe: Recipe) -> Recipe:
+    """What stands under [train] holds for every training, unless its own train or grid says otherwise."""
+    systems = []
+    for system in recipe.system:
+        own = {*system.train, *system.grid, *(("pooling", "entries") if COMBINATION in system.grid else ())}
+        shared = {key: value for key, value in recipe.train.items() if key not in own}
+        systems.append(replace(system, train={**shared, **system.train}) if system.method else system)
+    return replace(recipe, system=tuple(systems))
 
 
 def _record(kind: Any, values: Any, where: str) -> Any:
@@ -169,7 +179,7 @@ def _check_training(system: System, where: str) -> None:
         if not _fits(settled(key, value), hints[key]):
             raise RecipeError(f"{key} must be {_named(hints[key])}, not {value!r}", where=where)
     for key, values in system.grid.items():
-        _check_axis(key, values, known=known, told=system.train, where=where)
+        check_axis(key, values, known=known, told=system.train, where=where)
     if {COMBINATION, "pooling"} <= system.grid.keys() or {COMBINATION, "entries"} <= system.grid.keys():
         raise RecipeError(f"{COMBINATION} is pooling and entries together; leave those out", where=where)
     for point in system.points:
@@ -180,8 +190,8 @@ def _check_training(system: System, where: str) -> None:
             raise RecipeError(error.what, where=where, hint=error.hint) from error
 
 
-def _check_axis(key: str, values: Any, *, known: Collection[str], told: Mapping[str, Any], where: str) -> None:
-    """One field of a grid and its values."""
+def check_axis(key: str, values: Any, *, known: Collection[str], told: Mapping[str, Any], where: str) -> None:
+    """One field of a grid and its values. Raises RecipeError."""
     _require_known(key, [*sorted(known), COMBINATION], where, retired={"lr": "did you mean learning_rates?"})
     if len(values) < 2:
         raise RecipeError(f"a grid has at least two points, {key} has {len(values)}; put the value under train",

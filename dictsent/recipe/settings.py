@@ -77,6 +77,7 @@ class Recipe:
             the training headwords' whole text.
         dedup: "paper": entries that differ in case only are one (dictsent.pairs).
         transfer: this many of the seeds, the first ones, are also scored on the SentEval tasks.
+        train: fields of TrainSettings for every training that does not say otherwise.
         expect: {system: {score: (least, most)}}; a system may be one step of it, "DefSent+ step 1"; a score is a column
             of the table ("STS-B", "Avg", "MRR").
         paper: the tables that the expected scores are from.
@@ -92,6 +93,7 @@ class Recipe:
     form_of: bool = False
     dedup: Literal["exact", "paper"] = "exact"
     transfer: int = 0
+    train: dict[str, Any] = field(default_factory=dict)
     expect: dict[str, dict[str, tuple[float, float]]] = field(default_factory=dict)
     paper: str = ""
 
