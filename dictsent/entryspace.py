@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -19,11 +19,11 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from dictsent.errors import TrainingError
+from dictsent.ranks import Embed, first, sharded
 from dictsent.records import Pair
 from dictsent.settings import Isotropy
 
-Embed = Callable[[Sequence[str]], Tensor]
-
+_ITERATIONS = 1000
 
 @dataclass(frozen=True, slots=True)
 class EntrySpace:
@@ -61,7 +61,9 @@ class EntrySpace:
         """
         if isotropy == "none":
             return self
-        fitted = _fit_ica(self.matrix.numpy(), seed) if isotropy == "ica" else _fit_zca(self.matrix.numpy())
+        rows = self.matrix.numpy()
+        # Fitted once: processes would get in one another's way, and may differ in the last digit.
+        fitted = first(lambda: _fit_ica(rows, seed) if isotropy == "ica" else _fit_zca(rows))
         matrix, own = fitted.apply(self.matrix.numpy()), fitted.apply(self.own_rows.numpy())
         return replace(self, matrix=torch.from_numpy(matrix), own_rows=torch.from_numpy(own), note=fitted.note)
 
@@ -78,13 +80,13 @@ def build(
     held_out: Sequence[Pair] = (),
     merge_synonyms: bool = False,
 ) -> EntrySpace:
-    """The entry space of `pairs` (held-out ones included), each distinct definition embedded once.
+    """The entry space of `pairs` (held-out ones included), each distinct definition embedded once, by one process.
 
     Raises:
         TrainingError: the encoder gives vectors that are not finite.
     """
     texts = {text: i for i, text in enumerate(dict.fromkeys(p.definition for p in pairs))}
-    vectors = embed(list(texts))
+    vectors = sharded(embed, list(texts))
     if not bool(torch.isfinite(vectors).all()):
         raise TrainingError(
             "the encoder gives vectors that are not finite", hint="lower the learning rate of the step before"
@@ -198,14 +200,19 @@ def _fit_ica(rows: NDArray[np.float32], seed: int) -> _Affine:
             f"ICA needs more entries ({len(rows)}) than dimensions ({rows.shape[1]})", hint="use --isotropy none"
         )
     ica = FastICA(
-        n_components=rows.shape[1], fun="logcosh", max_iter=1000, tol=1e-4, whiten="unit-variance", random_state=seed
+        n_components=rows.shape[1],
+        fun="logcosh",
+        max_iter=_ITERATIONS,
+        tol=1e-4,
+        whiten="unit-variance",
+        random_state=seed,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         ica.fit(standard.astype(np.float32))
     unmixing = ica.components_.T.astype(np.float64) / scale[:, None]
     # `standard` has mean zero up to rounding, so the fit's own mean is left out.
-    ended = f"{ica.n_iter_} iterations" + (" without convergence" if ica.n_iter_ >= 1000 else "")
+    ended = f"{ica.n_iter_} iterations" + (" without convergence" if ica.n_iter_ >= _ITERATIONS else "")
     return _scaled(rows, centre, unmixing, f"ica: {ended}")
 
 

@@ -39,6 +39,11 @@ class MaskedLMHead(nn.Module):
         # In a tuple, so that neither optimiser nor checkpoint sees weights that are tied to the encoder's.
         self._model = (model,)
 
+    @property
+    def vocabulary(self) -> int:
+        """Logits of one vector."""
+        return int(self._model[0].get_output_embeddings().weight.shape[0])
+
     def forward(self, vectors: Tensor) -> Tensor:
         """Logits over the vocabulary `(batch, vocabulary)` for vectors `(batch, dim)`."""
         model = self._model[0]

@@ -5,6 +5,8 @@ Before: dictsent.heads (DefSent) or dictsent.entryspace (DefSent+) give the scor
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 import torch
@@ -19,15 +21,34 @@ CHUNK = 8_192
 
 
 class HeadLoss(nn.Module):
-    """DefSent: cross-entropy of the frozen masked-LM head's logits with the headword's token id (section 2.1)."""
+    """DefSent: cross-entropy of the frozen masked-LM head's logits with the headword's token id (section 2.1).
 
-    def __init__(self, head: MaskedLMHead) -> None:
+    With `words`, the token ids of headwords of several tokens, the vocabulary grows by them: word i is label
+    `vocabulary + i`, and its output embedding is the mean of its tokens' (footnote 1). The last layer is linear, so its
+    logit is the mean of theirs.
+    """
+
+    tokens: Tensor
+    starts: Tensor
+
+    def __init__(self, head: MaskedLMHead, words: Sequence[Sequence[int]] = ()) -> None:
         super().__init__()
         self.head = head
+        starts = list(accumulate((len(word) for word in words), initial=0))[:-1]
+        self.register_buffer("tokens", torch.tensor([t for word in words for t in word], dtype=torch.long), False)
+        self.register_buffer("starts", torch.tensor(starts, dtype=torch.long), False)
 
     def forward(self, vectors: Tensor, labels: Tensor) -> Tensor:
-        """Mean loss, a scalar, of `(batch, dim)` vectors and `(batch,)` token ids."""
-        return F.cross_entropy(self.head(vectors).float(), labels)
+        """Mean loss, a scalar, of `(batch, dim)` vectors and `(batch,)` labels."""
+        return F.cross_entropy(self.logits(vectors), labels)
+
+    def logits(self, vectors: Tensor) -> Tensor:
+        """`(batch, vocabulary + words)`."""
+        logits: Tensor = self.head(vectors).float()
+        if not len(self.starts):
+            return logits
+        means = F.embedding_bag(self.tokens, logits.T.contiguous(), self.starts, mode="mean")
+        return torch.cat([logits, means.T], dim=1)
 
 
 class EntryLoss(nn.Module):

@@ -148,6 +148,8 @@ def fit(
         "updates": updates,
         "loss_first": losses[0],
         "loss_last": losses[-1],
+        "precision": "bf16" if trainer.args.bf16 else "fp16" if trainer.args.fp16 else "float32",
+        "processes": ranks.count(),
         "seconds": round(time.monotonic() - started, 1),
     }
 

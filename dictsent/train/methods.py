@@ -8,22 +8,26 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from torch import Tensor
 from transformers import set_seed
 
+from dictsent import ranks
 from dictsent.encoder import Encoder, base_of
-from dictsent.entryspace import EntrySpace, build, load_space, save_space
+from dictsent.entryspace import EntrySpace, load_space, save_space
 from dictsent.errors import PairsError
 from dictsent.folders import appearing
 from dictsent.heads import make_pooler
 from dictsent.objective import EntryLoss, HeadLoss
 from dictsent.pairs import MINIMUM, Pairs
 from dictsent.records import Pair
-from dictsent.settings import ENTRY_POOLING, Pooling, TrainSettings
+from dictsent.settings import Pooling, TrainSettings
+from dictsent.train.entries import entry_space
 from dictsent.train.fitting import fit
+from dictsent.train.flags import check_settings
 from dictsent.train.records import Hooks, StepLog, Trained
-from dictsent.vocabulary import single_tokens
+from dictsent.vocabulary import pieces, single_tokens
 
 
 def train(start: Encoder, pairs: Pairs, settings: TrainSettings, hooks: Hooks | None = None) -> Trained:
@@ -39,8 +43,15 @@ def train(start: Encoder, pairs: Pairs, settings: TrainSettings, hooks: Hooks | 
 
 
 def _train_defsent(start: Encoder, pairs: Pairs, settings: TrainSettings, hooks: Hooks) -> Trained:
-    start.head()
+    check_settings(settings, start.device)
+    head = start.head()
     targets = single_tokens(start.tokenizer, (p.headword for p in pairs.train))
+    single = len(targets)
+    words: list[tuple[int, ...]] = []
+    if settings.oov == "mean":
+        several = pieces(start.tokenizer, (p.headword for p in pairs.train if p.headword not in targets))
+        targets |= {word: head.vocabulary + i for i, word in enumerate(several)}
+        words = list(several.values())
     usable = [p for p in pairs.train if p.headword in targets]
     if len(usable) < MINIMUM:
         raise PairsError(
@@ -52,6 +63,7 @@ def _train_defsent(start: Encoder, pairs: Pairs, settings: TrainSettings, hooks:
         "definitions": len(usable),
         "of_definitions": len(pairs.train),
         "headwords": len(targets),
+        **({"headwords_of_several_tokens": len(targets) - single} if words else {}),
         "of_headwords": len({p.headword for p in pairs.train}),
     }
     encoder = fresh_copy(start, settings.pooling)
@@ -59,7 +71,7 @@ def _train_defsent(start: Encoder, pairs: Pairs, settings: TrainSettings, hooks:
     if _restored(trained, 1, hooks):
         return trained
     labels = [targets[p.headword] for p in usable]
-    log = fit(encoder, HeadLoss(encoder.head()), usable, labels, settings=settings, step=1, hooks=hooks)
+    log = fit(encoder, HeadLoss(encoder.head(), words), usable, labels, settings=settings, step=1, hooks=hooks)
     _finish(trained, StepLog(**log, entries=len(targets), pooler="", matrix="masked-LM head"), hooks)
     return trained
 
@@ -89,6 +101,7 @@ def train_step(
         log: of the steps before.
     """
     hooks = hooks or Hooks()
+    check_settings(settings, start.device)
     set_seed(settings.seed)
     pooler, kind = make_pooler(settings.pooler, dim=start.dim, masked_lm=start.masked_lm, native=start.native_pooler)
     trained = Trained(encoder=fresh_copy(start, settings.pooling), method="defsent-plus", pooler=pooler, log=log)
@@ -116,13 +129,14 @@ def _train_against_entries(
 
 def _finish(trained: Trained, log: StepLog, hooks: Hooks) -> None:
     """Score and keep a finished step."""
-    log = replace(log, dev=hooks.scorer(trained))
+    log = replace(log, dev=ranks.first(lambda: hooks.scorer(trained)))
     trained.log = (*trained.log, log)
     if hooks.checkpoints is not None:
         pooler = trained.pooler.state_dict() if trained.pooler is not None else {}
         weights = trained.encoder.backbone.state_dict()
-        hooks.checkpoints.save_step(log.step, weights=weights, pooler=pooler, log=log.as_dict())
-    hooks.on_step(trained)
+        kept, said = hooks.checkpoints, log.as_dict()
+        ranks.first(lambda: kept.save_step(log.step, weights=weights, pooler=pooler, log=said))
+    ranks.first(lambda: hooks.on_step(trained))
 
 
 def _restored(trained: Trained, step: int, hooks: Hooks) -> bool:
@@ -145,19 +159,16 @@ def _space_of_step(builder: Encoder, pairs: Pairs, settings: TrainSettings, step
     kept = load_space(folder) if folder is not None else None
     if kept is not None:
         return kept
-    pooling = builder.pooling
-    builder.pooling = ENTRY_POOLING[settings.entries]
-    try:
-        held_out, merge = pairs.dev + pairs.test, settings.merge_synonyms
-        space = build(pairs.all(), embed=builder.embed, held_out=held_out, merge_synonyms=merge)
-    finally:
-        builder.pooling = pooling
-    if step == settings.pst:
-        space = space.transformed(settings.isotropy)
+    isotropy = settings.isotropy if step == settings.pst else "none"
+    space = entry_space(builder, pairs, settings, isotropy=isotropy)
     if folder is not None:
-        with appearing(folder) as partial:
-            save_space(space, partial)
+        ranks.first(lambda: _save_space(space, folder))
     return space
+
+
+def _save_space(space: EntrySpace, folder: Path) -> None:
+    with appearing(folder) as partial:
+        save_space(space, partial)
 
 
 def _training_rows(space: EntrySpace, train: Sequence[Pair]) -> tuple[Tensor, list[int]]:
@@ -180,4 +191,5 @@ def fresh_copy(encoder: Encoder, pooling: Pooling) -> Encoder:
         token_weights=encoder.token_weights,
         no_head=encoder.no_head,
         max_tokens=encoder.max_tokens,
+        cache=encoder.cache,
     )

@@ -30,6 +30,8 @@ class StepLog:
     seconds: float
     pooler: str
     matrix: str
+    precision: str = "float32"
+    processes: int = 1
     dev: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
