@@ -14,6 +14,7 @@ import argparse
 import bz2
 import re
 import resource
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -115,49 +116,58 @@ def measure(path: Path, size: int, jobs: int) -> None:
 
 
 def peers(export: Path) -> None:
-    """Seconds per MB of wikitext: ours, mwparserfromhell's strip_code, wiktextract's parse_page."""
+    """MB of wikitext per CPU second, and the ratio to mwparserfromhell's strip_code and wiktextract's parse_page."""
     head = read_head(export)
     with open_plain(export) as file:
         data = file.read()
     pages = [p for p in page_elements(data[data.index(b"<page>") : data.rindex(b"</page>") + 7]) if isinstance(p, dict)]
-    pages = [page for page in pages if page["ns"] in ("", "0")][:200]
-    size = sum(len(page["text"].encode()) for page in pages) / 1e6
-    extract("", title="", edition=head.edition)
-    start = time.process_time()
-    for page in pages:
+    pages = [page for page in pages if page["ns"] in ("", "0")]
+
+    def ours(page: dict[str, str]) -> None:
         extract(page["text"], title=page["title"], edition=head.edition)
-    ours = (time.process_time() - start) / size
-    print(f"extract, all languages  {1 / ours:8.1f} MB/s of wikitext  n={len(pages)} pages, {size:.1f} MB")
+
+    extract("", title="", edition=head.edition)
+    for name, count, theirs in (
+        ("mwparserfromhell strip_code", 200, _strip_code()),
+        ("wiktextract parse_page, no templates", 60, _parse_page()),
+    ):
+        if isinstance(theirs, str):
+            print(theirs)
+            continue
+        own, other = _rate(ours, pages[:count], rounds=5), _rate(theirs, pages[:count], rounds=1)
+        print(
+            f"extract, all languages {own:.1f} MB/s; {name} {other:.2f} MB/s; ratio {own / other:.0f}  n={count} pages"
+        )
+
+
+def _rate(read: Callable[[dict[str, str]], None], pages: list[dict[str, str]], *, rounds: int) -> float:
+    """MB of wikitext per CPU second, the median of the rounds."""
+    seconds = []
+    for _ in range(rounds):
+        start = time.process_time()
+        for page in pages:
+            read(page)
+        seconds.append(time.process_time() - start)
+    return sum(len(page["text"].encode()) for page in pages) / 1e6 / statistics.median(seconds)
+
+
+def _strip_code() -> Callable[[dict[str, str]], None] | str:
     try:
         import mwparserfromhell
     except ImportError:
-        print("mwparserfromhell is not installed")
-    else:
-        start = time.process_time()
-        for page in pages:
-            mwparserfromhell.parse(page["text"]).strip_code()
-        theirs = (time.process_time() - start) / size
-        print(f"mwparserfromhell        {1 / theirs:8.2f} MB/s; ratio {theirs / ours:.0f}")
-    _wiktextract(pages, ours)
+        return "mwparserfromhell is not installed"
+    return lambda page: mwparserfromhell.parse(page["text"]).strip_code()
 
 
-def _wiktextract(pages: list[dict[str, str]], ours: float) -> None:
+def _parse_page() -> Callable[[dict[str, str]], None] | str:
     try:
         from wikitextprocessor import Wtp
         from wiktextract import WiktionaryConfig, parse_page
     except (ImportError, LookupError) as error:  # it needs nltk's brown corpus as well
-        print(f"wiktextract cannot be run: {str(error).strip().splitlines()[0]}")
-        return
-    context, config = Wtp(), WiktionaryConfig(capture_languages=None)
+        return f"wiktextract cannot be run: {str(error).strip().splitlines()[0]}"
+    context, config = Wtp(quiet=True), WiktionaryConfig(capture_languages=None)
     context.analyze_templates()
-    some = pages[:60]
-    start = time.process_time()
-    for page in some:
-        parse_page(context, page["title"], page["text"], config)
-    theirs = (time.process_time() - start) / (sum(len(page["text"].encode()) for page in some) / 1e6)
-    print(
-        f"wiktextract parse_page  {1 / theirs:8.3f} MB/s; ratio {theirs / ours:.0f}  n={len(some)} pages, no templates"
-    )
+    return lambda page: parse_page(context, page["title"], page["text"], config)
 
 
 def hostile() -> None:

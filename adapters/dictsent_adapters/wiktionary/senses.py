@@ -124,18 +124,18 @@ class SenseBuilder:
         rendered = self.renderer.render(item.text)
         gathered = self.renderer.gathered
         rendered, *more = _SUB_LINES.split(rendered) if "\n" in rendered else [rendered]
-        own_labels = self._written_labels(item.label)
+        own_labels = self._written_labels(item.label) if item.label else ()
         labels, text = self.detach(rendered)
         gloss = plain(text) if text else ""
         if not gloss and not item.children and "''" in rendered and OPEN not in rendered:
             labels, gloss = [], plain(written_out(rendered))
         every_label = (*above.labels, *own_labels, *labels)
         lemma = self._lemma(gathered.lemma, gathered.links, gloss, context) or above.lemma
-        children = [*item.children, *_expanded_children(more, item.depth)]
-        examples = (*(e for e in gathered.examples if e.text), *self.examples(item.lines, context.language))
+        children = [*item.children, *_expanded_children(more, item.depth)] if more else item.children
+        examples = tuple(e for e in gathered.examples if e.text) if gathered.examples else ()
+        if item.lines:
+            examples += self.examples(item.lines, context.language)
         notes = tuple(gathered.notes)
-        bare = without_notes(gloss, notes)
-        below = _Above((*above.glosses, bare) if bare else above.glosses, every_label, lemma)
         if holds_markup(gloss):
             self._reject("markup left", context, item.text)
         elif gloss:
@@ -146,7 +146,7 @@ class SenseBuilder:
                     heading=context.heading,
                     glosses=(*above.glosses, gloss),
                     examples=examples,
-                    labels=tuple(dict.fromkeys(filter(None, every_label))),
+                    labels=tuple(dict.fromkeys(filter(None, every_label))) if every_label else (),
                     form_of=lemma,
                     etymology=context.etymology,
                     index=item.index,
@@ -156,8 +156,11 @@ class SenseBuilder:
             )
         elif not gloss and not children:
             self._blank(rendered, context, item.text)
-        for child in children:
-            self._item(child, context, below)
+        if children:
+            bare = without_notes(gloss, notes)
+            below = _Above((*above.glosses, bare) if bare else above.glosses, every_label, lemma)
+            for child in children:
+                self._item(child, context, below)
 
     def _blank(self, rendered: str, context: Context, text: str) -> None:
         """A line without a definition: blank in the page, or nothing but templates that show no text."""
@@ -182,8 +185,6 @@ class SenseBuilder:
 
     def _written_labels(self, text: str) -> tuple[str, ...]:
         """The labels that stand apart from the definition (`;1 {{csem|…}}:`, a label line above)."""
-        if not text:
-            return ()
         shown = plain(written_out(self.renderer.render(text)))
         return tuple(filter(None, (word.strip(" .,:()") for word in shown.split(", "))))
 
