@@ -206,3 +206,7 @@ def test_the_bench(data_folder: Path) -> None:
     assert tally.precision[0] >= 0.95 * tally.precision[1]
     assert tally.stated[0] >= 0.97 * tally.stated[1]
     assert tally.markup == 0
+    for code in editions():
+        assert load(code).measured == tuple(tally.editions.get(code, (0, 0))), (
+            f"{code}: the edition's file says otherwise"
+        )

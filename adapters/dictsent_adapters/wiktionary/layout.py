@@ -19,6 +19,8 @@ from dictsent_adapters.wiktionary.rules import LANGUAGE_CODE, Rule, compile_rule
 from dictsent_adapters.wiktionary.wikitext import Link, Template, parse, plain, unlink
 
 FOLDER = "editions"
+FEWEST_SENSES, LEAST_RIGHT = 10, 0.95
+"""What makes an edition first-class, all others being read with best effort."""
 _BRACKETED = re.compile(r"\s*[(（\[][^()（）\[\]]*[)）\]]\s*")
 _NUMBER = re.compile(r"[\d#.¹²³⁴⁵⁶⁷⁸⁹⁰①-⑳]+|(?<=\s)[IVX]+$|(?<![\w])[一二三四五六七八九十](?![\w])")
 _SUPERSCRIPT = re.compile(r"<su[pb]\b[^<>]*>.*?</su[pb]>", re.IGNORECASE)
@@ -45,12 +47,15 @@ class Heading:
 
 @dataclass(slots=True)
 class Layout:
-    """One edition's layout. Build it with `load`."""
+    """One edition's layout. Build it with `load`.
+
+    `measured` is how many definitions of the edition's pages in the benchmark came out as expected, and of how many.
+    """
 
     code: str
     data: dict[str, Any]
     rules: dict[str, Rule]
-    first_class: bool
+    measured: tuple[int, int]
     shape: str
     language_level: int
     guessed: bool = False
@@ -64,6 +69,12 @@ class Layout:
     not_examples: re.Pattern[str] | None = None
     subpages: re.Pattern[str] | None = None
     known: dict[tuple[int, str], Heading] = field(default_factory=dict)
+
+    @property
+    def first_class(self) -> bool:
+        """Whether the benchmark has enough of the edition's definitions, and enough of them come out right."""
+        right, senses = self.measured
+        return senses >= FEWEST_SENSES and right >= LEAST_RIGHT * senses
 
     def option(self, name: str, default: Any = False) -> Any:
         """A switch of the edition's file."""
@@ -221,11 +232,12 @@ def _build(data: dict[str, Any], layers: list[dict[str, Any]], *, guessed: bool)
     patterns = data.get("patterns", {})
     refuse = patterns.get("not_example", [])
     subpages = patterns.get("subpage", [])
+    measured = data.get("measured", {})
     return Layout(
         code=data["code"],
         data=data,
         rules=rules,
-        first_class=bool(data.get("first_class", False)),
+        measured=(measured.get("right", 0), measured.get("senses", 0)),
         shape=data.get("shape", "hash"),
         language_level=data.get("language_level", 2),
         guessed=guessed,
