@@ -2,10 +2,12 @@
 
 Before: dictsent.train writes here between updates. After: `dictsent train --resume` reads it.
 
-    <folder>/plan.json              what the training was asked for, and a digest of its pairs
-    <folder>/step-1.done/           a finished PST step: encoder weights, pooler, log; never trained again
-    <folder>/step-2.space/          the entry matrix of the step that is under way
-    <folder>/step-2/checkpoint-500  transformers.Trainer's own checkpoint; complete once `complete` lies in it
+    <folder>/plan.json                     what the training was asked for, and a digest of its pairs
+    <folder>/<unit>/step-1.done/           a finished PST step: encoder weights, pooler, log; never trained again
+    <folder>/<unit>/step-2/checkpoint-500  transformers.Trainer's own checkpoint; complete once `complete` lies in it
+    <folder>/<name>.space/                 an entry matrix, for every step that is trained against it
+
+A unit is one step with one setting and seed; trainings of one experiment that agree on it share it.
 """
 
 from __future__ import annotations
@@ -44,9 +46,21 @@ class TrainingStopped(TrainingError):
 
 @dataclass(frozen=True, slots=True)
 class Checkpoints:
-    """The folder of one unfinished training. Everything appears in it whole or not at all."""
+    """The folder of one unfinished training, or of a unit of it. Everything appears in it whole or not at all.
+
+    `space` is where the entry matrix is kept, None for the folder itself.
+    """
 
     folder: Path
+    space: Path | None = None
+
+    def unit(self, name: str, space: str) -> Checkpoints:
+        """The checkpoints of one unit, and the entry matrix it trains against."""
+        return Checkpoints(self.folder / name, self.folder / f"{space}.space")
+
+    def steps_done(self) -> int:
+        """How many PST steps are finished, in all units together."""
+        return sum(1 for _ in self.folder.glob("*/step-*.done"))
 
     def has_step(self, step: int) -> bool:
         """Whether that PST step is finished."""
@@ -84,9 +98,15 @@ class Checkpoints:
                 shutil.rmtree(path, ignore_errors=True)
         return max(found, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
 
+    def newest_of_all(self) -> Path | None:
+        """The newest complete checkpoint of any unit."""
+        found = self.folder.glob(f"*/step-*/*/{COMPLETE}")
+        newest = max(found, key=lambda path: path.stat().st_mtime, default=None)
+        return newest.parent if newest is not None else None
+
     def space_folder(self, step: int) -> Path:
         """Where the step's entry matrix is kept."""
-        return self.folder / f"step-{step}.space"
+        return self.space or self.folder / f"step-{step}.space"
 
     def plan(self) -> dict[str, Any]:
         """What the training was asked for. Raises TrainingError where the folder is none of ours."""
@@ -106,7 +126,7 @@ class Checkpoints:
 
     def is_empty(self) -> bool:
         """Whether no update of it is kept."""
-        return not any(self.folder.glob("step-*.done")) and not any(self.folder.glob(f"step-*/*/{COMPLETE}"))
+        return not self.steps_done() and not any(self.folder.glob(f"*/step-*/*/{COMPLETE}"))
 
     def remove(self) -> None:
         """Nothing is left of it: the training is finished, or not worth going on with."""

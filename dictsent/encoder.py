@@ -98,7 +98,8 @@ class Encoder:
             max_tokens=_longest(tokenizer, backbone),
         )
         encoder.backbone.eval()
-        (masked_lm or backbone).to(best_device())
+        whole: torch.nn.Module = masked_lm if masked_lm is not None else backbone
+        whole.to(best_device())
         return encoder
 
     @property

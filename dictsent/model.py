@@ -184,5 +184,10 @@ def keep_scores(folder: Path, scores: Sequence[dict[str, Any]]) -> None:
 
     merged = {kind(score): score for score in [*record.get("scores", []), *scores]}
     record["scores"] = list(merged.values())
+    rewrite_record(folder, record)
+
+
+def rewrite_record(folder: Path, record: dict[str, Any]) -> None:
+    """Replace a run's record, and its card with it."""
     write_json(folder / RECORD, record)
     (folder / "README.md").write_text(model_card(record), encoding="utf-8")

@@ -6,6 +6,7 @@ Before: dictsent.model writes a model folder. After: the command line finds it a
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from dictsent.checkpoints import PLAN
 from dictsent.errors import TrainingError
@@ -34,6 +35,11 @@ def work_folder(folder: Path) -> Path:
     return folder.with_name(f".{folder.name}{_WORK}")
 
 
+def protocol_file(folder: Path) -> Path:
+    """Where the summary of several runs is kept whose common name `folder` is."""
+    return folder.with_name(f"{folder.name}.protocol.json")
+
+
 def unfinished(runs: Path) -> list[Path]:
     """The model folders that unfinished runs would have, oldest first."""
     works = sorted(runs.glob(f".*{_WORK}/{PLAN}"), key=lambda path: path.stat().st_mtime)
@@ -46,9 +52,17 @@ def finished(runs: Path) -> list[Path]:
     return sorted(folders, key=lambda p: (str(read_record(p).get("created", "")), p.stat().st_mtime))
 
 
+def _eligible(record: dict[str, Any], language: str) -> bool:
+    chosen = bool(record.get("protocol", {}).get("chosen", True))
+    return chosen and (not language or language in str(record.get("language", "")).split(","))
+
+
 def newest(runs: Path, *, language: str = "") -> Path:
-    """The newest finished run, of one language if given. Raises TrainingError where there is none."""
-    folders = [p for p in finished(runs) if not language or read_record(p).get("language") == language]
+    """The newest finished run, of one language if given. Raises TrainingError where there is none.
+
+    Of a grid only the runs of the chosen point count.
+    """
+    folders = [p for p in finished(runs) if _eligible(read_record(p), language)]
     if not folders:
         of = f" of language {language}" if language else ""
         raise TrainingError(f"there is no finished run{of}", where=str(runs), hint="train one, or name a model folder")

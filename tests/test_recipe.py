@@ -188,7 +188,7 @@ def test_from_a_recipe_to_its_table(run_cli: Callable[..., Any], tiny_bert: Path
     assert [(row["system"], row["step"]) for row in rows] == [("tf-idf", 0), ("DefSent+", 1), ("DefSent+", 2)]
     variants = {s["variant"] for s in rows[-1]["scores"] if s["task"] == "words"}
     assert variants == {"entries", "pooler"}
-    record = json.loads(Path(rows[-1]["folder"], "record.json").read_text())
+    record = json.loads(Path(rows[-1]["folders"][0], "record.json").read_text())
     assert {s["task"] for s in record["scores"]} == {"mini-sts", "words"}
     message = one_line(run_cli("run", "strict.toml", "--check"))
     assert "DefSent+ mini-sts is" in message

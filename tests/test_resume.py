@@ -115,11 +115,11 @@ def test_killed_interrupted_terminated_and_resumed(run_cli: Callable[..., Any], 
     assert run_cli("ingest", "words.tsv", "--lang", "en").exit_code == 0
     done = subprocess.run(command(tiny_bert, "--out", "whole"), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    killed = start_and(signal.SIGKILL, tiny_bert, wait_for=f".*.work/step-1/*/{COMPLETE}")
+    killed = start_and(signal.SIGKILL, tiny_bert, wait_for=f".*.work/*/step-1/*/{COMPLETE}")
     assert killed.returncode == -signal.SIGKILL
     for stop, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
         process = subprocess.Popen(command(tiny_bert, "--resume"), stderr=subprocess.PIPE, text=True)
-        before = len(list(Path("runs").glob(f".*.work/step-*/*/{COMPLETE}")))
+        before = len(list(Path("runs").glob(f".*.work/*/step-*/*/{COMPLETE}")))
         assert before
         time.sleep(9)
         process.send_signal(stop)
@@ -173,8 +173,8 @@ def test_runs_are_listed(run_cli: Callable[..., Any], tiny_bert: Path) -> None:
     assert "No runs" in run_cli("runs").stderr
     assert run_cli("train", "--encoder", tiny_bert, "--pst", "1").exit_code == 0
     work = Checkpoints(Path("runs/.en-defsent-1.work"))
-    work.begin({"asked": {"language": "en"}, "settings": {"method": "defsent", "pst": 2}, "start": {"name": "x"}})
-    work.save_step(1, weights={"w": torch.zeros(1)}, pooler={}, log={})
+    work.begin({"asked": {"language": "en"}, "settings": [{"method": "defsent", "pst": 2}], "start": {"name": "x"}})
+    work.unit("abc", "def").save_step(1, weights={"w": torch.zeros(1)}, pooler={}, log={})
     rows = json.loads(run_cli("runs", "--json").stdout)["runs"]
     assert [(r["run"], r["state"], r["progress"]) for r in rows] == [
         ("runs/en-defsent-plus-1", "finished", "1 steps"),

@@ -17,7 +17,7 @@ from dictsent.cli.options import data_option, json_option, runs_option, store_op
 from dictsent.cli.show import emit, note, table, working
 
 if TYPE_CHECKING:
-    from dictsent.recipe.execution import Row
+    from dictsent.recipe.scoring import Row
 
 
 @click.command("run", epilog="Examples: dictsent run quickstart · dictsent run my.toml --check")
@@ -48,7 +48,8 @@ def run_command(
             emit({"recipe": recipe, "title": loaded.title, "systems": [s.name for s in loaded.system]})
         return
     from dictsent.cli.compared import cache_folder, folders
-    from dictsent.recipe.execution import Place, check_expectations, execute
+    from dictsent.recipe.execution import Place, execute
+    from dictsent.recipe.scoring import check_expectations
     from dictsent.recipe.training import Watch
     from dictsent.recipe.wordnet import Places
 
@@ -89,13 +90,13 @@ def _list(as_json: bool) -> None:
 def _record(row: Row) -> dict[str, Any]:
     scores = [score.to_json() for score in row.scores]
     values = {"system": row.name, "step": row.step, "definitions": row.definitions, "seconds": row.seconds}
-    return {**values, "folder": row.folder, "scores": scores}
+    return {**values, "folders": list(row.folders), "scores": scores, "deviations": row.deviations}
 
 
 def show_rows(rows: Sequence[Row], *, limit: int | None) -> None:
     """Two or three tables, a line a system and step: similarity, word prediction, and sets beside the papers' seven."""
     from dictsent.recipe.checks import RANKED
-    from dictsent.recipe.execution import columns
+    from dictsent.recipe.scoring import columns
     from dictsent.tasks.data import SEVEN
 
     figures = [columns(row) for row in rows]
@@ -125,11 +126,19 @@ def _figures(title: str, rows: Sequence[Row], figures: Sequence[dict[str, float 
         return
     shown = [name.replace("Avg unexposed", "unexposed") for name in names]
     body = [
-        [row.name, row.step or "", f"{row.definitions:,}" if row.definitions else "", *(_cell(f.get(n)) for n in names)]
+        [
+            row.name,
+            row.step or "",
+            f"{row.definitions:,}" if row.definitions else "",
+            *(_cell(f.get(n), row.deviations.get(n)) for n in names),
+        ]
         for row, f in zip(rows, figures, strict=True)
     ]
     table(["system", "step", "trained on", *shown], body, title=title)
 
 
-def _cell(value: float | None) -> str:
-    return "" if value is None else f"{value:.2f}"
+def _cell(value: float | None, deviation: float | None) -> str:
+    """As the papers print it: 71.08±0.31 over seeds."""
+    if value is None:
+        return ""
+    return f"{value:.2f}" if deviation is None else f"{value:.2f}±{deviation:.2f}"

@@ -53,10 +53,10 @@ def _finished(folder: Path, record: dict[str, Any]) -> dict[str, Any]:
 
 def _unfinished(folder: Path, checkpoints: Any) -> dict[str, Any]:
     plan = checkpoints.plan()
-    settings = plan.get("settings", {})
-    total = settings.get("pst", 1)
-    done = sum(checkpoints.has_step(step) for step in range(1, total + 1))
-    newest = checkpoints.newest_update(done + 1)
+    trainings = plan.get("settings", [])
+    settings = trainings[0] if trainings else {}
+    total = sum(training.get("pst", 1) for training in trainings)
+    done, newest = checkpoints.steps_done(), checkpoints.newest_of_all()
     at = f", update {newest.name.rpartition('-')[2]}" if newest is not None else ""
     return {
         "run": str(folder),

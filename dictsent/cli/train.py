@@ -18,10 +18,11 @@ import click
 from click.core import ParameterSource
 
 from dictsent.cli.options import data_option, json_option, runs_option, store_option
+from dictsent.cli.processes import together
 from dictsent.cli.show import emit, note, table, working
 from dictsent.errors import LanguageError, TaskError, TrainingError
 from dictsent.languages import find_language
-from dictsent.settings import EntryKind, Isotropy, Method, PoolerKind, Pooling, words
+from dictsent.settings import EntryKind, Isotropy, Method, OutOfVocabulary, PoolerKind, Pooling, Precision, words
 
 
 def _numbers(_: click.Context, __: click.Parameter, value: str | None) -> tuple[float, ...] | None:
@@ -33,13 +34,40 @@ def _numbers(_: click.Context, __: click.Parameter, value: str | None) -> tuple[
         raise click.BadParameter("give numbers with commas between them, e.g. 5e-5,4e-5,3e-5") from None
 
 
+def _seeds(_: click.Context, __: click.Parameter, value: str | None) -> tuple[int, ...] | None:
+    """0-9, 1,3,5 or a mixture."""
+    if value is None:
+        return None
+    found: list[int] = []
+    try:
+        for part in value.split(","):
+            first, dash, last = part.partition("-")
+            found += range(int(first), int(last) + 1) if dash else [int(first)]
+    except ValueError:
+        raise click.BadParameter("give seeds such as 0-9 or 1,3,5") from None
+    if not found or len(set(found)) < len(found):
+        raise click.BadParameter("no seed may come twice, and one is the least")
+    return tuple(found)
+
+
+def _grid(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> dict[str, list[Any]]:
+    from dictsent.recipe.grid import read_grid
+
+    return read_grid(texts)
+
+
 @click.command(
     "train",
     epilog="Examples: dictsent train --lang ja --method defsent-plus --pst 3 · dictsent train --method defsent "
-    "--encoder bert-base-uncased --pooling cls · dictsent train --encoder scratch:static",
+    "--encoder bert-base-uncased --pooling cls · dictsent train --encoder scratch:static · dictsent train --seeds 0-9 "
+    "--grid lr=5e-5/4e-5/3e-5,3e-5 --grid isotropy=none,ica · dictsent train --lang ja,en,de --temperature 1.43",
 )
 @click.option(
-    "--lang", "language", default="", help="The language, a tag or name; may be left out where the store has one."
+    "--lang",
+    "language",
+    default="",
+    metavar="TAG[,TAG...]",
+    help="The language, a tag or name; may be left out where the store has one. Several train one encoder: ja,en,de.",
 )
 @click.option("--method", type=click.Choice(words(Method)), help="[default: defsent-plus]")
 @click.option(
@@ -58,7 +86,27 @@ def _numbers(_: click.Context, __: click.Parameter, value: str | None) -> tuple[
     "--pooler", type=click.Choice(words(PoolerKind)), help="What stands before the entry matrix. [default: auto]"
 )
 @click.option("--learning-rate", "learning_rates", callback=_numbers, help="One, or one a step: 5e-5,4e-5,3e-5.")
-@click.option("--batch-size", type=click.IntRange(min=1), help="[default: 16 for DefSent, 32 for DefSent+]")
+@click.option(
+    "--batch-size",
+    type=click.IntRange(min=1),
+    help="Of all processes together. [default: 16 for DefSent, 32 for DefSent+]",
+)
+@click.option(
+    "--oov",
+    type=click.Choice(words(OutOfVocabulary)),
+    help="DefSent: headwords of several tokens; mean: of their tokens. [default: leave]",
+)
+@click.option(
+    "--precision",
+    type=click.Choice(words(Precision)),
+    help="Of the arithmetic. [default: auto, bf16 on a GPU that has it, float32 elsewhere]",
+)
+@click.option(
+    "--trainer",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A further argument of transformers.Trainer, such as gradient_accumulation_steps=2; several times.",
+)
 @click.option("--epochs", type=click.IntRange(min=1), help="[default: 1]")
 @click.option("--merge-synonyms", is_flag=True, default=None, help="Entries with the same definitions share a row.")
 @click.option(
@@ -111,7 +159,34 @@ def _numbers(_: click.Context, __: click.Parameter, value: str | None) -> tuple[
     type=click.Choice(["sts"]),
     help="Leave out definitions that stand as sentences in the STS sets below --data.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Of every random choice.")
+@click.option(
+    "--temperature",
+    type=click.FloatRange(min=0, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="With several languages: above 1 small ones are sampled more (1.43 is multilingual BERT's).",
+)
+@click.option("--seed", type=int, help="Of every random choice. [default: 0]")
+@click.option(
+    "--seeds",
+    callback=_seeds,
+    metavar="0-9",
+    help="Train with each, step by step; the best by the dev criterion builds the next step's entries.",
+)
+@click.option(
+    "--grid",
+    multiple=True,
+    callback=_grid,
+    metavar="NAME=VALUE,VALUE",
+    help="Try each value, choose by the dev criterion: lr (a/b/c for steps), combination (cls-amp), isotropy, pooler,"
+    " batch_size, ... Several make all combinations.",
+)
+@click.option(
+    "--criterion",
+    type=click.Choice(["words", "sts"]),
+    help="What chooses among seeds and settings: word prediction on dev headwords, or STS-B dev."
+    " [default: words; sts with --split none]",
+)
 @click.option("--out", type=click.Path(path_type=Path), help="The model folder. [default: RUNS/<lang>-<method>-<n>]")
 @click.option(
     "--resume",
@@ -133,6 +208,7 @@ def _numbers(_: click.Context, __: click.Parameter, value: str | None) -> tuple[
 @data_option
 @json_option
 @click.pass_context
+@together
 def train_command(
     ctx: click.Context,
     /,
@@ -154,32 +230,37 @@ def train_command(
     if resume is not None:
         asked = _resumed(ctx, resume, runs, asked)
     with Store(store) as opened:
-        asked["language"] = _language(asked["language"], opened)
+        asked["language"] = _languages(asked["language"], opened)
+        tags = asked["language"].split(",")
         if asked.get("licences"):
-            opened.require(asked["language"])
-            asked["licences"] = allowed_licences(opened.licences(asked["language"]), asked["licences"])
+            opened.require(*tags)
+            asked["licences"] = allowed_licences({s for t in tags for s in opened.licences(t)}, asked["licences"])
         opened.require_sources(asked.get("prefer", ()))
         plan = _plan(asked, runs, resume=resume is not None)
         if asked.get("exclude_exposed"):
-            plan = replace(plan, exclude=_exposed(plan.pairs.language, data))
-        scorer = _sts_dev(plan.pairs.language, data) if plan.pairs.split == "none" else None
+            plan = replace(plan, exclude=frozenset().union(*(_exposed(tag, data) for tag in tags)))
+        scorer = _dev_scorer(plan, data)
         with working("training") as bar, _stopping() as stopping:
-            from dictsent.recipe.training import Watch, run_training
+            from dictsent.recipe.protocol import run_training
+            from dictsent.recipe.training import Watch
 
             try:
-                run = run_training(opened, plan, Watch(note, bar.update, stop=stopping.stop), dev_scorer=scorer)
+                outcome = run_training(opened, plan, Watch(note, bar.update, stop=stopping.stop), dev_scorer=scorer)
             except TrainingStopped as stopped:
                 note(f"{stopped.what}; it is saved, `dictsent train --resume` goes on")
                 ctx.exit(128 + stopping.signal)
+    best = outcome.best
     if as_json:
-        emit({"run": str(run.folder), **run.record})
+        more = {"protocol_summary": outcome.summary} if outcome.summary else {}
+        emit({"run": str(best.folder), **best.record, **more})
         return
-    _show_steps(run.record)
-    click.echo(f"Model: {run.folder}")
+    _show_points(outcome.summary)
+    _show_steps(best.record)
+    click.echo(f"Model: {best.folder}")
 
 
-_OF_PLAN = ("encoder", "method", "seed", "out", "minutes")
-_OF_HERE = ("no_fallback", "exclude_exposed")
+_OF_PLAN = ("encoder", "method", "out", "minutes", "grid", "temperature")
+_OF_HERE = ("no_fallback", "exclude_exposed", "seed", "seeds", "criterion")
 
 
 def _tupled(value: Any) -> Any:
@@ -194,14 +275,21 @@ def _plan(asked: dict[str, Any], runs: Path, *, resume: bool) -> Any:
 
     of_pairs = [f.name for f in fields(PairSettings)]
     rest = {key: value for key, value in asked.items() if key not in (*of_pairs, *_OF_PLAN, *_OF_HERE)}
+    if asked.get("seed") is not None and asked.get("seeds"):
+        raise TrainingError("--seed and --seeds say the same thing twice", hint="leave one out")
+    tags = tuple(asked["language"].split(","))
+    of_first = {**asked, "language": tags[0]}
     return Plan(
-        pairs=PairSettings(**{key: _tupled(asked[key]) for key in of_pairs if key in asked}),
+        pairs=PairSettings(**{key: _tupled(of_first[key]) for key in of_pairs if key in asked}),
+        languages=tags if len(tags) > 1 else (),
+        seeds=tuple(asked.get("seeds") or (asked.get("seed") or 0,)),
+        criterion=asked.get("criterion") or "",
         runs=runs,
         told={key: _tupled(value) for key, value in rest.items() if value is not None},
         fallback=not asked["no_fallback"],
         asked={key: str(value) if isinstance(value, Path) else value for key, value in asked.items()},
         resume=resume,
-        **{key: asked[key] for key in _OF_PLAN},
+        **{key: asked[key] for key in _OF_PLAN if key in asked},
     )
 
 
@@ -220,7 +308,7 @@ def _resumed(ctx: click.Context, name: str, runs: Path, given: dict[str, Any]) -
             continue
         now = list(value) if isinstance(value, tuple) else value
         before = asked.get(key)
-        if now != before and not (key == "language" and find_language(str(now)) == before):
+        if now != before and not (key == "language" and _languages(str(now), None) == before):
             option = next(p.opts[0] for p in ctx.command.params if p.name == key)
             raise TrainingError(
                 f"it was started with {option} {before}, not {now}", where=str(folder), hint=f"leave {option} out"
@@ -266,14 +354,17 @@ def _stopping() -> Iterator[_Stopping]:
             signal.signal(number, handler)
 
 
-def _language(given: str, store: Any) -> str:
+def _languages(given: str, store: Any) -> str:
+    """The tags with commas between them; of names too ("Japanese,German"). Raises LanguageError."""
     if given:
-        return find_language(given)
+        return ",".join(dict.fromkeys(find_language(part.strip()) for part in given.split(",") if part.strip()))
     held = store.languages()
     if len(held) == 1:
         return str(next(iter(held)))
     store.require("und") if not held else None
-    raise LanguageError("the store holds several languages", where="--lang", hint=f"choose one: {', '.join(held)}")
+    raise LanguageError(
+        "the store holds several languages", where="--lang", hint=f"choose one or more: {','.join(held)}"
+    )
 
 
 def _exposed(language: str, data: Path | None) -> frozenset[str]:
@@ -290,20 +381,35 @@ def _exposed(language: str, data: Path | None) -> frozenset[str]:
     return exposed_texts(real)
 
 
-def _sts_dev(language: str, data: Path | None) -> Any:
-    """STS-B dev of the language as the dev criterion, where there is one below --data."""
-    from dictsent.evaluate import available, evaluate
-    from dictsent.tasks.data import Choice
+def _dev_scorer(plan: Any, data: Path | None) -> Any:
+    """STS-B dev where it is the criterion. Raises TaskError where it was asked for and is not there."""
+    from dictsent.recipe.criterion import sts_dev
 
-    if data is None:
+    if plan.criterion != "sts" and plan.pairs.split != "none":
         return None
-    try:
-        sets, _ = available(Choice(languages=(language,), names=("STS-B",), split="dev"), [data])
-    except TaskError:
-        return None
-    if not sets:
-        return None
-    return lambda model: next((s.value for s in evaluate(model, sets[:1]) if s.metric == "spearman"), None)
+    scorer = sts_dev(plan.tags, [data] if data is not None else [])
+    if plan.criterion == "sts" and scorer is None:
+        hint = "give --data FOLDER, or leave --criterion out"
+        raise TaskError(f"there is no STS-B dev set for {', '.join(plan.tags)}", where="--criterion sts", hint=hint)
+    return scorer
+
+
+def _show_points(summary: dict[str, Any]) -> None:
+    """The points of a grid and their seeds by the dev criterion, the chosen one marked."""
+    if not summary:
+        return
+    rows = []
+    for number, point in enumerate(summary["points"]):
+        said = " ".join(f"{key}={_shown(value)}" for key, value in point["settings"].items()) or "all seeds"
+        spread = "" if point["dev_deviation"] is None else f"{point['dev_deviation']:.4f}"
+        seeds = " ".join(f"{run['dev']:.4f}" for run in point["runs"])
+        rows.append(("*" if number == summary["chosen"] else "", said, f"{point['dev']:.4f}", spread, seeds))
+    table(["", "setting", "dev", "deviation", "seeds"], rows, left=2)
+    note(f"chosen by {summary['criterion']}; seeds {', '.join(map(str, summary['seeds']))}")
+
+
+def _shown(value: Any) -> str:
+    return "/".join(f"{part:g}" for part in value) if isinstance(value, tuple | list) else str(value)
 
 
 def _show_steps(record: dict[str, Any]) -> None:

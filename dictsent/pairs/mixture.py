@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 
 from dictsent.errors import PairsError
+from dictsent.pairs.columns import Rows
 from dictsent.pairs.selection import Pairs
 from dictsent.records import Pair
 
@@ -46,8 +47,10 @@ def mixed(parts: Mapping[str, Pairs], *, temperature: float = 1.0, seed: int = 0
         train += _drawn(part.train, round(share[language] * total), f"{seed} {language}")
         left_out.update(part.left_out)
         changed.update(part.changed)
-    dev, test = (list(chain.from_iterable(getattr(part, split) for part in parts.values())) for split in ("dev", "test"))
-    return Pairs(train, dev, test, dict(left_out), dict(changed))
+    dev, test = (
+        list(chain.from_iterable(getattr(part, split) for part in parts.values())) for split in ("dev", "test")
+    )
+    return Pairs(Rows.of(train), Rows.of(dev), Rows.of(test), dict(left_out), dict(changed))
 
 
 def _drawn(pairs: Sequence[Pair], count: int, seed: str) -> list[Pair]:

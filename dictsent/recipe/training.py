@@ -1,6 +1,6 @@
-"""One training as users mean it: choose pairs and a starting point, train, save a run with its record and card.
+"""What stands before a training: the plan, the pairs it asks for, the encoder it starts from, the settings, the record.
 
-Before: a store. After: a model folder among the runs, which `eval` scores.
+Before: a store. After: dictsent.recipe.protocol trains and saves runs.
 """
 
 from __future__ import annotations
@@ -8,9 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-import random
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -19,19 +17,20 @@ from typing import Any
 
 from dictsent import __version__
 from dictsent.card import model_card
-from dictsent.checkpoints import Checkpoints, Stop
-from dictsent.encoder import PROBES, Encoder
-from dictsent.errors import TrainingError
-from dictsent.folders import appearing, require_free
-from dictsent.model import Model, save, write_json
+from dictsent.checkpoints import Stop
+from dictsent.encoder import Encoder
+from dictsent.errors import PairsError, TrainingError
+from dictsent.folders import appearing
+from dictsent.model import Model, write_json
 from dictsent.pairs import Pairs, PairSettings, glosses, select
+from dictsent.pairs.mixture import mixed
+from dictsent.recipe.settings import Criterion
 from dictsent.recipe.start import STATIC, Notify, Start, choose_start
-from dictsent.runs import next_folder, work_folder
+from dictsent.records import Gloss
 from dictsent.settings import Method, Pooling, TrainSettings, defaults
 from dictsent.store import Store
 from dictsent.tasks.prediction import own_ranking
 from dictsent.tasks.words import summarise
-from dictsent.train import Hooks, Trained, train
 
 _PACKAGES = ("torch", "transformers", "sentence-transformers", "tokenizers", "scikit-learn", "numpy")
 _RATES: dict[str, dict[str, tuple[float, ...]]] = {
@@ -50,6 +49,12 @@ class Plan:
         encoder: a folder, a hub name, "scratch", "scratch:static", or None for the default with its fallback.
         method: None for the encoder's usual one.
         told: fields of TrainSettings that the user set; the others follow method and encoder.
+        seeds: of every random choice; each is a run. The first one builds the scratch encoder and mixes languages.
+        grid: fields of TrainSettings, or "combination", each with the values to try.
+        languages: more than one: a single encoder on the entries of all; `pairs.language` is the first.
+        temperature: how languages are sampled (dictsent.pairs.mixture).
+        criterion: what chooses among points and seeds: word prediction on dev headwords, or an STS dev set; "" for the
+            first where headwords are held out.
         out: the model folder; None for the next free name among the runs.
         exclude: normalised texts (dictsent.pairs.letters) that no definition may be: evaluation sentences.
         asked: what the caller wants to find again when the training is resumed (a command line's options).
@@ -64,11 +69,38 @@ class Plan:
     told: dict[str, Any] = field(default_factory=dict)
     out: Path | None = None
     fallback: bool = True
-    seed: int = 0
+    seeds: tuple[int, ...] = (0,)
+    grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    languages: tuple[str, ...] = ()
+    temperature: float = 1.0
+    criterion: Criterion = ""
     exclude: frozenset[str] = frozenset()
     asked: dict[str, Any] = field(default_factory=dict)
     resume: bool = False
     minutes: float = 10.0
+
+    @property
+    def seed(self) -> int:
+        """The seed of what all runs share."""
+        return self.seeds[0]
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The languages."""
+        return self.languages or (self.pairs.language,)
+
+    def of_language(self, language: str) -> PairSettings:
+        """What to take from the store in one of the languages."""
+        return replace(self.pairs, language=language)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One step of one training: its point of the grid (0, 1, ...), its seed, the step (1, 2, ...)."""
+
+    point: int
+    seed: int
+    step: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +109,7 @@ class Watch:
 
     notify: Notify = lambda _: None
     progress: Callable[[int, int, str], None] = lambda *_: None
-    on_step: Callable[[Model, int], None] = lambda *_: None
+    on_step: Callable[[Model, Unit], None] = lambda *_: None
     stop: Stop = field(default_factory=Stop)
 
 
@@ -89,122 +121,50 @@ class Run:
     record: dict[str, Any]
 
 
-def run_training(
-    store: Store,
-    plan: Plan,
-    watch: Watch,
-    *,
-    chosen: Pairs | None = None,
-    dev_scorer: Callable[[Model], float | None] | None = None,
-) -> Run:
-    """Train as planned and save the run.
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The pairs of a training; by language, where there are several, the entries held out for the dev criterion."""
 
-    Args:
-        chosen: the pairs, where the caller selected them already.
-        dev_scorer: the dev criterion where no headwords are held out (an STS dev set).
-
-    Raises:
-        PairsError, EncoderError, HeadError, TrainingError: whatever is wrong with store, encoder or plan.
-    """
-    pairs = chosen if chosen is not None else select(store, plan.pairs, exclude=plan.exclude)
-    pairs.require_training()
-    folder = plan.out or next_folder(plan.runs, language=plan.pairs.language, method=_method_name(plan))
-    require_free(folder)
-    checkpoints = Checkpoints(work_folder(folder))
-    start = Start(**checkpoints.plan()["start"]) if plan.resume else start_of(store, plan, watch)
-    record = _record(store, plan, pairs, start)
-    if start.kind == STATIC:
-        return _keep_static(start, folder, record)
-    encoder = load_start(start, plan)
-    settings = resolve(plan, encoder, start)
-    record |= _settings_record(settings)
-    _say_pairs(pairs, watch)
-    if settings.method == "defsent":
-        sample = random.Random(settings.seed).sample(pairs.train, min(PROBES, len(pairs.train)))
-        record["head_mrr"] = encoder.check_head([p.definition for p in sample], seed=settings.seed)
-    with _unfinished(checkpoints, plan, start, settings=settings, pairs=pairs):
-        trained = train(encoder, pairs, settings, _hooks(plan, watch, pairs, checkpoints, dev_scorer))
-        record |= {"steps": [log.as_dict() for log in trained.log], "coverage": trained.coverage}
-        record["dev_criterion"] = _criterion(pairs, dev_scorer)
-        save(trained, folder, record=record, card=model_card(record))
-    checkpoints.remove()
-    return Run(folder, record)
+    pairs: Pairs
+    dev: dict[str, frozenset[int]] = field(default_factory=dict)
 
 
-def _hooks(
-    plan: Plan,
-    watch: Watch,
-    pairs: Pairs,
-    checkpoints: Checkpoints,
-    dev_scorer: Callable[[Model], float | None] | None,
-) -> Hooks:
-    def scorer(trained: Trained) -> float | None:
-        model = Model.of(trained)
-        return _dev_mrr(model, pairs) if pairs.dev else dev_scorer(model) if dev_scorer else None
-
-    return Hooks(
-        progress=lambda done, total, loss: watch.progress(done, total, f"loss {loss:.3f}"),
-        scorer=scorer,
-        on_step=lambda trained: watch.on_step(Model.of(trained), trained.log[-1].step),
-        stop=watch.stop,
-        checkpoints=checkpoints,
-        minutes=plan.minutes,
-    )
+def choose(store: Store, plan: Plan) -> Chosen:
+    """The pairs of every language of the plan, mixed. Raises EmptyStoreError, LanguageError, PairsError."""
+    parts = {tag: select(store, plan.of_language(tag), exclude=plan.exclude) for tag in plan.tags}
+    if len(parts) == 1:
+        return Chosen(parts[plan.tags[0]])
+    for tag, part in parts.items():
+        if not part.train:
+            raise PairsError("there is nothing to train on in this language", where=tag, hint="leave it out of --lang")
+    dev = {tag: frozenset(p.entry for p in part.dev) for tag, part in parts.items()}
+    return Chosen(mixed(parts, temperature=plan.temperature, seed=plan.seed), dev)
 
 
-def _criterion(pairs: Pairs, dev_scorer: object) -> str:
-    if pairs.dev:
-        return "word prediction MRR on dev headwords"
-    return "STS-B dev" if dev_scorer else "none"
-
-
-@contextmanager
-def _unfinished(
-    checkpoints: Checkpoints, plan: Plan, start: Start, *, settings: TrainSettings, pairs: Pairs
-) -> Iterator[None]:
-    """Keep a training that is interrupted, if there is anything to keep; refuse to resume another one than this."""
-    asked = json.loads(
-        json.dumps({"settings": asdict(settings), "start": asdict(start), "pairs": _digest(pairs), "asked": plan.asked})
-    )
-    if plan.resume:
-        before = checkpoints.plan()
-        other = [key for key in ("settings", "pairs") if before[key] != asked[key]]
-        if other:
-            raise TrainingError(
-                f"the unfinished training had other {' and '.join(other)}",
-                where=str(checkpoints.folder),
-                hint="resume with the options and the store it was started with, or start anew without --resume",
-            )
-    else:
-        checkpoints.begin(asked)
-    try:
-        yield
-    except BaseException:
-        if checkpoints.is_empty():
-            checkpoints.remove()
-        raise
-
-
-def _digest(pairs: Pairs) -> str:
-    digest = hashlib.sha256()
+def digest(pairs: Pairs) -> str:
+    """SHA-256 of all pairs in their order, so that only the very same training is resumed."""
+    found = hashlib.sha256()
     for pair in pairs.all():
-        digest.update(f"{pair.entry}\t{pair.headword}\t{pair.definition}\t{pair.split}\n".encode())
-    return digest.hexdigest()
+        found.update(f"{pair.entry}\t{pair.headword}\t{pair.definition}\t{pair.split}\n".encode())
+    return found.hexdigest()
 
 
 def start_of(store: Store, plan: Plan, watch: Watch) -> Start:
     """The starting point; a scratch encoder sees the training headwords' definitions of the whole store only."""
 
     def text() -> Any:
-        every = select(store, replace(plan.pairs, limit=None), exclude=plan.exclude)
-        every.require_training()
-        return glosses(every.train, store.examples(plan.pairs.language))
+        found: list[Gloss] = []
+        for tag in plan.tags:
+            every = select(store, replace(plan.of_language(tag), limit=None), exclude=plan.exclude)
+            every.require_training()
+            found += glosses(every.train, store.examples(tag))
+        return found
 
     return choose_start(
         plan.encoder,
         text,
         folder=plan.runs / "encoders",
-        language=plan.pairs.language,
+        language="-".join(plan.tags),
         seed=plan.seed,
         fallback=plan.fallback,
         notify=watch.notify,
@@ -217,17 +177,17 @@ def load_start(start: Start, plan: Plan) -> Encoder:
     return Encoder.load(start.name, prefix_space=plan.method == "defsent")
 
 
-def resolve(plan: Plan, encoder: Encoder, start: Start) -> TrainSettings:
-    """The settings: what the user said, then what the encoder suggests, then the method's own."""
+def resolve(plan: Plan, encoder: Encoder, start: Start, *, point: Mapping[str, Any], seed: int) -> TrainSettings:
+    """The settings of one training: the grid's point, then the user's, the encoder's and the method's own."""
     method: Method = plan.method or "defsent-plus"
-    told = {key: value for key, value in plan.told.items() if value is not None}
+    told = {key: value for key, value in plan.told.items() if value is not None} | dict(point)
     pooling: Pooling = told.get("pooling") or encoder.pooling
     rates = SCRATCH_RATES[method] if start.is_scratch else _rates(method, str(encoder.backbone.config.model_type))
     suggested = {
         "pooling": pooling,
         "entries": {"weighted": "awp", "cls": "ac"}.get(pooling, "amp"),
         "learning_rates": rates,
-        "seed": plan.seed,
+        "seed": seed,
     }
     return TrainSettings(method=method, **{**defaults(method), **suggested, **told})
 
@@ -237,7 +197,8 @@ def _rates(method: Method, family: str) -> tuple[float, ...]:
     return rates.get(family, rates[""])
 
 
-def _method_name(plan: Plan) -> str:
+def method_name(plan: Plan) -> str:
+    """The method, or "static". Raises TrainingError for a method on static vectors."""
     if plan.encoder == STATIC:
         if plan.method is not None:
             raise TrainingError(
@@ -249,12 +210,19 @@ def _method_name(plan: Plan) -> str:
     return plan.method or "defsent-plus"
 
 
-def _dev_mrr(model: Model, pairs: Pairs) -> float | None:
-    ranking, _ = own_ranking(model, pairs.dev, "dev")
-    return summarise(ranking.ranks)["mrr"] if len(ranking.ranks) else None
+def dev_mrr(model: Model, chosen: Chosen) -> dict[str, float]:
+    """Word prediction on dev headwords, by language; empty where none can be asked."""
+    found: dict[str, float] = {}
+    asked: Mapping[str, frozenset[int] | None] = chosen.dev or {"": None}
+    for tag, entries in asked.items():
+        ranking, _ = own_ranking(model, chosen.pairs.dev, "dev", entries=entries)
+        if len(ranking.ranks):
+            found[tag] = summarise(ranking.ranks)["mrr"]
+    return found
 
 
-def _say_pairs(pairs: Pairs, watch: Watch) -> None:
+def say_pairs(pairs: Pairs, watch: Watch) -> None:
+    """How many definitions there are, were left out and changed, in one line."""
     left = ", ".join(f"{n:,} {reason}" for reason, n in pairs.left_out.items() if n)
     watch.notify(
         f"{len(pairs.train):,} definitions to train on, {len(pairs.dev):,} dev, {len(pairs.test):,} test"
@@ -263,25 +231,25 @@ def _say_pairs(pairs: Pairs, watch: Watch) -> None:
     )
 
 
-def _record(store: Store, plan: Plan, pairs: Pairs, start: Start) -> dict[str, Any]:
+def base_record(store: Store, plan: Plan, pairs: Pairs, start: Start) -> dict[str, Any]:
+    """What the records of all runs of a plan have in common."""
     allowed = plan.pairs.licences
     sources = [
-        s
-        for s in store.sources()
-        if s.language in (plan.pairs.language, "mul") and (not allowed or s.licence in allowed)
+        s for s in store.sources() if s.language in (*plan.tags, "mul") and (not allowed or s.licence in allowed)
     ]
     keys = ("name", "adapter", "version", "licence", "attribution", "address", "checksum", "definitions")
     return {
         "schema_version": 1,
         "dictsent": __version__,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "method": _method_name(plan),
-        "language": plan.pairs.language,
+        "method": method_name(plan),
+        "language": ",".join(plan.tags),
         "encoder": {"name": start.name, "kind": start.kind},
         "notes": [start.note] if start.note else [],
         "seed": plan.seed,
         "pairs": {
             "settings": asdict(plan.pairs),
+            **({"temperature": plan.temperature} if plan.languages else {}),
             "train": len(pairs.train),
             "dev": len(pairs.dev),
             "test": len(pairs.test),
@@ -295,7 +263,8 @@ def _record(store: Store, plan: Plan, pairs: Pairs, start: Start) -> dict[str, A
     }
 
 
-def _settings_record(settings: TrainSettings) -> dict[str, Any]:
+def settings_record(settings: TrainSettings) -> dict[str, Any]:
+    """The settings and their digest, for the record of one run."""
     return _hashed(asdict(settings))
 
 
@@ -304,7 +273,8 @@ def _hashed(settings: dict[str, Any]) -> dict[str, Any]:
     return {"settings": settings, "settings_hash": hashlib.sha256(text.encode()).hexdigest()}
 
 
-def _keep_static(start: Start, folder: Path, record: dict[str, Any]) -> Run:
+def keep_static(start: Start, folder: Path, record: dict[str, Any]) -> Run:
+    """The run of static vectors, which are not trained further."""
     import shutil
 
     with appearing(folder) as partial:

@@ -229,14 +229,16 @@ class Store:
                 what = f"no source is named {name!r}"
                 raise StoreError(what, where=str(self.path), hint=f"sources: {', '.join(known) or 'none'}")
 
-    def require(self, language: str) -> None:
-        """Raise EmptyStoreError or LanguageError, naming what there is, where the store lacks the language."""
+    def require(self, *languages: str) -> None:
+        """Raise EmptyStoreError or LanguageError, naming what there is, where the store lacks one of the languages."""
         held = self.languages()
         if not held:
             raise EmptyStoreError(
                 "the store is empty", where=str(self.path), hint="fill it with `dictsent ingest PATH`"
             )
-        if language not in held:
+        for language in languages:
+            if language in held:
+                continue
             names = ", ".join(f"{tag} ({display_name(tag)})" for tag in list(held)[:8])
             raise LanguageError(
                 f"the store holds no {display_name(language)} entries", where=str(self.path), hint=f"it holds {names}"

@@ -5,7 +5,7 @@ Before: dictsent.model. After: the dev criterion of a training, `eval words`, th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 import numpy as np
 
@@ -17,7 +17,9 @@ from dictsent.vocabulary import single_tokens
 _BLOCK = 512
 
 
-def own_ranking(model: Model, pairs: Sequence[Pair], split: str) -> tuple[Ranking, str]:
+def own_ranking(
+    model: Model, pairs: Sequence[Pair], split: str, *, entries: Container[int] | None = None
+) -> tuple[Ranking, str]:
     """The ranking of a split by what the model was trained to do, and the variant's name.
 
     "vocabulary": DefSent, over the encoder's vocabulary. "pooler": DefSent+, over all entries, the queried entry's row
@@ -25,10 +27,11 @@ def own_ranking(model: Model, pairs: Sequence[Pair], split: str) -> tuple[Rankin
 
     Args:
         pairs: of that split; DefSent+ takes its own, which the entry space holds.
+        entries: asks for these only (one language's); None for all.
     """
     if model.space is not None:
-        return entry_ranking(model, split), "pooler"
-    return vocabulary_ranking(model, pairs), "vocabulary"
+        return entry_ranking(model, split, entries=entries), "pooler"
+    return vocabulary_ranking(model, [p for p in pairs if entries is None or p.entry in entries]), "vocabulary"
 
 
 def vocabulary_ranking(model: Model, queries: Sequence[Pair]) -> Ranking:
@@ -48,11 +51,12 @@ def vocabulary_ranking(model: Model, queries: Sequence[Pair]) -> Ranking:
     )
 
 
-def entry_ranking(model: Model, split: str) -> Ranking:
-    """Ranks of the held-out entries of a split among all entries, by pooler(vector) @ matrix."""
+def entry_ranking(model: Model, split: str, *, entries: Container[int] | None = None) -> Ranking:
+    """Ranks of the held-out entries of a split (of `entries` only) among all entries, by pooler(vector) @ matrix."""
     space = model.space
     assert space is not None
-    picked = [i for i, query in enumerate(space.queries) if query.split == split]
+    asked = (i for i, query in enumerate(space.queries) if entries is None or query.entry in entries)
+    picked = [i for i in asked if space.queries[i].split == split]
     if not picked:
         return Ranking(ranks=np.zeros(0), candidates=len(space.names), single=space.circular.get(split, 0))
     queries = [space.queries[i] for i in picked]

@@ -19,7 +19,8 @@ from dictsent.errors import EncoderError, MissingExtraError
 from dictsent.tasks.baselines import AverageEmbeddings, Tfidf
 from dictsent.tasks.embedding import Matrix, TextEncoder
 
-FORMS = """tfidf | avg-embeddings:FOLDER | cls:FOLDER | mean:FOLDER | last:FOLDER | python:module.function |
+FORMS = """tfidf | avg-embeddings:FOLDER | cls:FOLDER | mean:FOLDER | last:FOLDER | prompt:FOLDER |
+python:module.function |
 word vectors (.vec .txt .bin .kv .gz) | FILE.npy beside FILE.txt | a sentence-transformers folder or hub name"""
 
 _VECTORS = (".vec", ".txt", ".bin", ".kv", ".gz", ".model")
@@ -31,7 +32,7 @@ _FASTTEXT = (793712314).to_bytes(4, "little")
 def load_system(name: str, *, language: str = "en") -> TextEncoder:
     """The system of that name; see FORMS.
 
-    `cls:`, `mean:` and `last:` take the last hidden states of a raw transformer; `avg-embeddings:` its input
+    `cls:`, `mean:`, `last:` and `prompt:` take the last hidden states of a raw transformer; `avg-embeddings:` its input
     embeddings. `python:module.function` is called with a list of texts; a class or a function without parameters is
     called once and must give an object with `encode`.
 
@@ -107,6 +108,13 @@ class HiddenStates:
             ends = torch.tensor([len(row) - 1 for row in part])
             vectors[start : start + len(part)] = states[torch.arange(len(part)), ends].float().cpu().numpy()
         return vectors
+
+
+def _prompted(folder: str) -> TextEncoder:
+    from dictsent.encoder import Encoder
+    from dictsent.tasks.prompting import Prompted
+
+    return Prompted(Encoder.load(folder))
 
 
 class WordVectors:
@@ -209,5 +217,6 @@ _PREFIXES: Mapping[str, Callable[[str], TextEncoder]] = {
     "cls": lambda folder: HiddenStates(folder, "cls"),
     "mean": lambda folder: HiddenStates(folder, "mean"),
     "last": lambda folder: HiddenStates(folder, "last"),
+    "prompt": _prompted,
     "python": PythonCallable,
 }

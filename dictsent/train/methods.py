@@ -103,8 +103,10 @@ def train_step(
     hooks = hooks or Hooks()
     check_settings(settings, start.device)
     set_seed(settings.seed)
-    pooler, kind = make_pooler(settings.pooler, dim=start.dim, masked_lm=start.masked_lm, native=start.native_pooler)
-    trained = Trained(encoder=fresh_copy(start, settings.pooling), method="defsent-plus", pooler=pooler, log=log)
+    giver = Encoder.load(settings.pooler_from) if settings.pooler_from else start
+    pooler, kind = make_pooler(settings.pooler, dim=start.dim, masked_lm=giver.masked_lm, native=giver.native_pooler)
+    encoder = fresh_copy(start, settings.pooling_of(step))
+    trained = Trained(encoder=encoder, method="defsent-plus", pooler=pooler, log=log)
     restored = _restored(trained, step, hooks)
     if not restored or step == settings.pst:
         trained.space = _space_of_step(builder, pairs, settings, step, hooks)
@@ -129,7 +131,9 @@ def _train_against_entries(
 
 def _finish(trained: Trained, log: StepLog, hooks: Hooks) -> None:
     """Score and keep a finished step."""
-    log = replace(log, dev=ranks.first(lambda: hooks.scorer(trained)))
+    dev = ranks.first(lambda: dict(hooks.scorer(trained)))
+    if dev:
+        log = replace(log, dev=sum(dev.values()) / len(dev), dev_languages=dev if len(dev) > 1 else {})
     trained.log = (*trained.log, log)
     if hooks.checkpoints is not None:
         pooler = trained.pooler.state_dict() if trained.pooler is not None else {}

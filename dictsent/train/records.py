@@ -5,7 +5,7 @@ Before: dictsent.settings, an Encoder. After: dictsent.train.methods fills these
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -18,7 +18,11 @@ from dictsent.settings import Method
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepLog:
-    """What happened in one PST step; `dev` is the criterion's value, None where there is none."""
+    """What happened in one PST step.
+
+    `dev` is the criterion's value, None where there is none; `dev_languages` has it for each of several languages and
+    `dev` their mean.
+    """
 
     step: int
     learning_rate: float
@@ -33,6 +37,7 @@ class StepLog:
     precision: str = "float32"
     processes: int = 1
     dev: float | None = None
+    dev_languages: dict[str, float] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """For the record."""
@@ -60,7 +65,7 @@ class Hooks:
 
     Attributes:
         progress: told (update, updates in all steps together, loss).
-        scorer: the dev criterion, handed in because evaluation lies above training; its value is logged.
+        scorer: the dev criterion, handed in because evaluation lies above training; its value by language is logged.
         on_step: given the result of each PST step.
         stop: asked after each update; a training that is stopped saves what there is first.
         checkpoints: where unfinished work is kept; None keeps nothing. What lies there already is not done again.
@@ -68,7 +73,7 @@ class Hooks:
     """
 
     progress: Callable[[int, int, float], None] = lambda *_: None
-    scorer: Callable[[Trained], float | None] = lambda _: None
+    scorer: Callable[[Trained], Mapping[str, float]] = lambda _: {}
     on_step: Callable[[Trained], None] = lambda _: None
     stop: Stop = field(default_factory=Stop)
     checkpoints: Checkpoints | None = None
