@@ -15,6 +15,7 @@ from typing import Any
 from dictsent.errors import TaskError
 from dictsent.report import plots
 from dictsent.report.page import Section, page, plot, write
+from dictsent.report.spaces import PORTRAIT, spaces
 from dictsent.report.tables import WRITERS, Table, to_html
 from dictsent.tasks.data import SEVEN
 from dictsent.tasks.words import METRICS
@@ -64,7 +65,7 @@ def write_report(folders: Sequence[Path], out: Path) -> None:
     sections = [
         Section("Scores", _score_plot(runs) + "".join(map(to_html, tables)) + _missing(tables)),
         Section("Training, step by step", "".join(map(to_html, _step_tables(runs))) + _step_plot(runs)),
-        Section("The space of entries", _spaces(runs)),
+        Section("The space of entries", spaces([(run.name, run.folder, run.record) for run in runs])),
         Section("What the models say", "".join(map(_lookups, runs))),
         Section("Records", "".join(map(_record, runs))),
     ]
@@ -165,12 +166,16 @@ def _step_tables(runs: Sequence[Run]) -> list[Table]:
     tables = []
     for run in runs:
         logs = run.record.get("steps", [])
-        columns = list(dict.fromkeys(key for log in logs for key in log))
+        columns = list(dict.fromkeys(key for log in logs for key, value in log.items() if _is_plain(value)))
         if logs:
             rows = tuple(tuple(_plain(log.get(key)) for key in columns) for log in logs)
             names = tuple(key.replace("_", " ") for key in columns)
             tables.append(Table(f"{run.name}: steps; dev is {run.record.get('dev_criterion', '')}", names, rows))
     return tables
+
+
+def _is_plain(value: object) -> bool:
+    return not isinstance(value, dict | list)
 
 
 def _plain(value: object) -> str:
@@ -185,30 +190,6 @@ def _step_plot(runs: Sequence[Run]) -> str:
     }
     lines = {name: line for name, line in lines.items() if len(line) > 1}
     return plot(plots.steps(lines, "dev criterion"), "The dev criterion over PST steps") if lines else ""
-
-
-def _spaces(runs: Sequence[Run]) -> str:
-    """Isotropy figures, projections and spectrum of each last step's entry matrix; nothing where no run has one."""
-    from dictsent.entryspace import load_space
-    from dictsent.model import OWN
-    from dictsent.tasks.isotropy import isotropy, projections
-
-    parts, spectra = [], {}
-    for run in runs:
-        space = load_space(run.folder / OWN)
-        if space is None or min(space.matrix.shape) < 2:
-            continue
-        matrix = space.matrix.numpy()
-        found, points = isotropy(matrix), projections(matrix)
-        said = (
-            f"{run.name}: {len(matrix):,} entries of the last step. Average cosine {found.average_cosine:.3f}, "
-            f"IsoScore {found.isoscore:.3f}, effective rank {found.effective_rank:.0f} of {matrix.shape[1]}."
-        )
-        pair = plot(plots.scatter(points.svd, "SVD"), f"{run.name}: first two singular directions")
-        pair += plot(plots.scatter(points.pca, "PCA, whitened"), f"{run.name}: first two principal axes")
-        parts.append(f'<p>{escape(said)}</p><div class="pair">{pair}</div>')
-        spectra[run.name] = found.spectrum
-    return "".join(parts) + (plot(plots.spectrum(spectra), "Eigenvalues of the covariance") if spectra else "")
 
 
 def _lookups(run: Run) -> str:
@@ -239,5 +220,7 @@ def lookups(run: Run, *, most: int = LOOKUPS) -> tuple[tuple[str, str, str], ...
 
 
 def _record(run: Run) -> str:
-    text = json.dumps({k: v for k, v in run.record.items() if k != "scores"}, ensure_ascii=False, indent=2)
+    steps = [{k: v for k, v in log.items() if k != PORTRAIT} for log in run.record.get("steps", [])]
+    shown = {k: v for k, v in run.record.items() if k != "scores"} | {"steps": steps}
+    text = json.dumps(shown, ensure_ascii=False, indent=2)
     return f"<details><summary>{escape(run.name)}</summary><pre>{escape(text)}</pre></details>\n"

@@ -138,6 +138,8 @@ def _expand(row: dict[str, Any]) -> Iterator[PairSet]:
         if codes and row.get("gold"):
             values["gold"], values["pairs"] = row["gold"][language], row["pairs"][language]
         values["forms"] = tuple(Form(**form) for form in values.get("forms", ()))
+        if language in row.get("hub", {}).get("lacks", ()):
+            values.pop("hub")
         if "scale" in values:
             values["scale"] = (float(values["scale"][0]), float(values["scale"][1]))
         for name in ("subsets", "exposed"):

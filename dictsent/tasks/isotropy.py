@@ -5,7 +5,10 @@ Before: any (n, d) matrix: sentence vectors or DefSent+'s entry matrix. After: `
 
 from __future__ import annotations
 
+import base64
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,6 +104,49 @@ def projections(vectors: Floats, *, most: int = 5000, seed: int = 0) -> Projecti
     return Projections(
         (rows @ axes.T).astype(np.float32), (scores / np.where(spread == 0, 1, spread)).astype(np.float32)
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Portrait:
+    """A matrix as its figures and a sample of its rows in two dimensions: what a training keeps of each PST step."""
+
+    rows: int
+    figures: Isotropy
+    points: Projections
+
+
+def draw_portrait(vectors: Floats, *, points: int = 1000) -> Portrait:
+    """The portrait of (n, d) rows, with at most so many of them as points. Raises TaskError as `isotropy` does."""
+    found = projections(vectors)
+    kept = slice(None, None, max(1, -(-len(found.svd) // points)))
+    return Portrait(len(vectors), isotropy(vectors), Projections(found.svd[kept], found.pca[kept]))
+
+
+def write_portrait(portrait: Portrait) -> dict[str, Any]:
+    """As JSON of about 15 kB for a run's record: arrays are little-endian float16 (points) or float32 in base64."""
+    return {
+        "rows": portrait.rows,
+        "average_cosine": portrait.figures.average_cosine,
+        "isoscore": portrait.figures.isoscore,
+        "spectrum": _packed(portrait.figures.spectrum, "<f4"),
+        "svd": _packed(portrait.points.svd, "<f2"),
+        "pca": _packed(portrait.points.pca, "<f2"),
+    }
+
+
+def read_portrait(kept: Mapping[str, Any]) -> Portrait:
+    """What `write_portrait` wrote."""
+    spectrum = _unpacked(kept["spectrum"], "<f4").astype(np.float64)
+    points = (_unpacked(kept[name], "<f2").astype(np.float32).reshape(-1, 2) for name in ("svd", "pca"))
+    return Portrait(kept["rows"], Isotropy(kept["average_cosine"], kept["isoscore"], spectrum), Projections(*points))
+
+
+def _packed(values: Floats, kind: str) -> str:
+    return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode("ascii")
+
+
+def _unpacked(text: str, kind: str) -> NDArray[Any]:
+    return np.frombuffer(base64.b64decode(text), dtype=kind)
 
 
 def isotropy_scores(found: Isotropy, *, language: str, n: int, variant: str) -> list[Score]:
