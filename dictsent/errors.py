@@ -16,6 +16,7 @@ Everything raises these; the command line turns them into one line and an exit c
     |-- TrainingError             settings that contradict each other, a run folder in use, a loss that is not finite
     |-- TaskError                 an evaluation set is missing or malformed
     |-- RecipeError               a recipe with an unknown key or a wrong value
+    |-- PublishError              a model folder cannot be sent to a hub
     |-- ExpectationError          a score outside its expected range
     `-- MissingExtraError         an optional package is not installed
 """
@@ -101,6 +102,10 @@ class TaskError(DictsentError):
 
 class RecipeError(DictsentError):
     """A recipe with an unknown key or a wrong value."""
+
+
+class PublishError(DictsentError):
+    """A model folder cannot be sent to a hub."""
 
 
 class ExpectationError(DictsentError):

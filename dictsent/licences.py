@@ -58,6 +58,33 @@ def allowed_licences(held: Iterable[str], wanted: Sequence[str]) -> tuple[str, .
     return found
 
 
+_HUB = {("cc zero", version): "cc0-1.0" for version in ("", "1")} | {
+    ("mit", ""): "mit",
+    ("apache", "2"): "apache-2.0",
+    ("gpl", "2"): "gpl-2.0",
+    ("gpl", "3"): "gpl-3.0",
+    ("gfdl", ""): "gfdl",
+}
+_HUB_CC = {
+    "cc by": ("2", "2.5", "3", "4"),
+    "cc by sa": ("3", "4"),
+    "cc by nc": ("2", "3", "4"),
+    "cc by nd": ("4",),
+    "cc by nc sa": ("2", "3", "4"),
+    "cc by nc nd": ("3", "4"),
+}
+
+
+def hub_licence(licence: str) -> str:
+    """The name by which the model hub knows a licence: "cc-by-sa-4.0"; "other", or "unknown" where none is stated."""
+    if not licence.strip():
+        return "unknown"
+    letters, version = _key(licence)
+    if version in _HUB_CC.get(letters, ()):
+        return f"{letters.replace(' ', '-')}-{version if '.' in version else version + '.0'}"
+    return _HUB.get((letters, version), "other")
+
+
 def _is_allowed(licence: str, wanted: Sequence[str]) -> bool:
     if licence in wanted:
         return True

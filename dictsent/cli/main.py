@@ -38,6 +38,7 @@ _COMMANDS = {
     "compare": "comparison",
     "report": "comparison",
     "run": "run",
+    "push": "push",
 }
 
 
