@@ -7,9 +7,8 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +21,7 @@ from dictsent.encoder import Encoder
 from dictsent.errors import TrainingError
 from dictsent.memory import enough_memory
 from dictsent.objective import EntryLoss
-from dictsent.train import Hooks, train
+from dictsent.train import train
 from dictsent.train.batches import Shares
 from dictsent.train.flags import parse_flags
 
