@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dictsent import ranks
 from dictsent.card import model_card
 from dictsent.checkpoints import Checkpoints
 from dictsent.encoder import PROBES, Encoder
@@ -87,12 +88,13 @@ def run_training(
     """
     chosen = chosen if chosen is not None else choose(store, plan)
     chosen.pairs.require_training()
-    folder = plan.out or next_folder(plan.runs, language="-".join(plan.tags), method=method_name(plan))
+    method = method_name(plan)
+    folder = plan.out or ranks.first(lambda: next_folder(plan.runs, language="-".join(plan.tags), method=method))
     checkpoints = Checkpoints(work_folder(folder))
-    start = Start(**checkpoints.plan()["start"]) if plan.resume else start_of(store, plan, watch)
+    start = ranks.first(lambda: Start(**checkpoints.plan()["start"]) if plan.resume else start_of(store, plan, watch))
     record = base_record(store, plan, chosen.pairs, start)
     if start.kind == STATIC:
-        run = keep_static(start, folder, record)
+        run = ranks.first(lambda: keep_static(start, folder, record))
         return Outcome((run,), run)
     encoder = load_start(start, plan)
     protocol = _Protocol(plan, watch, chosen, encoder, checkpoints, folder, record, dev_scorer)
@@ -152,9 +154,7 @@ class _Protocol:
 
     def run(self) -> Outcome:
         """All points, the choice among them, the summary."""
-        for training in self.trainings:
-            if not (self.plan.resume and training.folder.exists()):
-                require_free(training.folder)
+        ranks.first(self._require_free)
         if not self.single and self.criterion == "none":
             raise TrainingError(
                 "several seeds or settings need a dev criterion to choose by",
@@ -165,9 +165,14 @@ class _Protocol:
         runs: list[Run] = []
         for point in dict.fromkeys(t.point for t in self.trainings):
             runs += self._train_point([t for t in self.trainings if t.point == point])
-        outcome = self._choose(runs)
-        self.checkpoints.remove()
+        outcome = ranks.first(lambda: self._choose(runs))
+        ranks.first(self.checkpoints.remove)
         return outcome
+
+    def _require_free(self) -> None:
+        for training in self.trainings:
+            if not (self.plan.resume and training.folder.exists()):
+                require_free(training.folder)
 
     def _check_head(self) -> None:
         train, seed = self.chosen.pairs.train, self.plan.seed
@@ -246,8 +251,7 @@ class _Protocol:
                 "point": training.told,
                 "builders": list(builders),
             }
-        if not training.folder.exists() or not any(training.folder.iterdir()):
-            save(trained, training.folder, record=record, card=model_card(record))
+        ranks.first(lambda: _save_once(trained, training.folder, record))
         return Run(training.folder, record)
 
     def _choose(self, runs: Sequence[Run]) -> Outcome:
@@ -280,6 +284,12 @@ class _Protocol:
             "dev_deviation": statistics.stdev(values) if len(values) > 1 else None,
             "runs": [{"run": str(run.folder), "seed": t.settings.seed, "dev": _final_dev(run)} for t, run in mine],
         }
+
+
+def _save_once(trained: Trained, folder: Path, record: dict[str, Any]) -> None:
+    """Save a model that an interrupted protocol has not saved already."""
+    if not folder.exists() or not any(folder.iterdir()):
+        save(trained, folder, record=record, card=model_card(record))
 
 
 def _dev(trained: Trained) -> float:
@@ -324,20 +334,21 @@ def _unfinished(protocol: _Protocol, start: Start) -> Iterator[None]:
         "asked": plan.asked,
     }
     asked = json.loads(json.dumps(asked))
-    if plan.resume:
-        before = checkpoints.plan()
-        other = [key for key in ("settings", "pairs") if before[key] != asked[key]]
-        if other:
-            raise TrainingError(
-                f"the unfinished training had other {' and '.join(other)}",
-                where=str(checkpoints.folder),
-                hint="resume with the options and the store it was started with, or start anew without --resume",
-            )
-    else:
-        checkpoints.begin(asked)
+    ranks.first(lambda: _resume(checkpoints, asked) if plan.resume else checkpoints.begin(asked))
     try:
         yield
     except BaseException:
-        if checkpoints.is_empty():
+        if ranks.rank() == 0 and checkpoints.is_empty():
             checkpoints.remove()
         raise
+
+
+def _resume(checkpoints: Checkpoints, asked: dict[str, Any]) -> None:
+    before = checkpoints.plan()
+    other = [key for key in ("settings", "pairs") if before[key] != asked[key]]
+    if other:
+        raise TrainingError(
+            f"the unfinished training had other {' and '.join(other)}",
+            where=str(checkpoints.folder),
+            hint="resume with the options and the store it was started with, or start anew without --resume",
+        )

@@ -133,7 +133,7 @@ def _finish(trained: Trained, log: StepLog, hooks: Hooks) -> None:
     """Score and keep a finished step."""
     dev = ranks.first(lambda: dict(hooks.scorer(trained)))
     if dev:
-        log = replace(log, dev=sum(dev.values()) / len(dev), dev_languages=dev if len(dev) > 1 else {})
+        log = replace(log, dev=sum(dev.values()) / len(dev), dev_languages={tag: value for tag, value in dev.items() if tag})
     trained.log = (*trained.log, log)
     if hooks.checkpoints is not None:
         pooler = trained.pooler.state_dict() if trained.pooler is not None else {}

@@ -20,8 +20,7 @@ from dictsent.settings import Method
 class StepLog:
     """What happened in one PST step.
 
-    `dev` is the criterion's value, None where there is none; `dev_languages` has it for each of several languages and
-    `dev` their mean.
+    `dev` is the criterion's value, None where there is none: of several languages the mean of `dev_languages`.
     """
 
     step: int
