@@ -25,7 +25,6 @@ from dictsent.sources import Request, ingest, remarks
 from dictsent.store import Store
 from dictsent.tasks.baselines import Tfidf
 from dictsent.tasks.data import Choice
-from dictsent.tasks.prompting import with_pooling
 from dictsent.tasks.scores import Score
 from dictsent.tasks.senteval import find_transfer
 
@@ -126,8 +125,11 @@ def _run_system(store: Store, system: System, plan: Plan, scoring: _Scoring, wat
         keep_scores(run.folder, [score.to_json() for score in scores])
         return [Row(name=system.name, scores=tuple(scores), folders=(str(run.folder),))]
     name = start_of(store, plan, watch).name
-    encoder = with_pooling(Encoder.load(name), system.evaluation) if system.evaluation else text_encoder(name)
-    return [Row(name=system.name, scores=tuple(bench.score(encoder)), folders=(name,))]
+    if system.evaluation:
+        scores = bench.score_untrained(Encoder.load(name), system.evaluation)
+    else:
+        scores = bench.score(text_encoder(name))
+    return [Row(name=system.name, scores=tuple(scores), folders=(name,))]
 
 
 def _run_training(store: Store, system: System, plan: Plan, scoring: _Scoring, watch: Watch) -> list[Row]:

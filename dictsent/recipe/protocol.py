@@ -225,10 +225,15 @@ class _Protocol:
             watch.progress(so_far, units * updates, f"{label}loss {loss:.3f}")
 
         unit = Unit(training.point, settings.seed, step)
+
+        def on_step(trained: Trained) -> None:
+            watch.tell("step", {"point": unit.point, "seed": unit.seed, **trained.log[-1].as_dict()})
+            watch.on_step(Model.of(trained), unit)
+
         return Hooks(
             progress=progress,
             scorer=self._score,
-            on_step=lambda trained: watch.on_step(Model.of(trained), unit),
+            on_step=on_step,
             stop=watch.stop,
             checkpoints=checkpoints,
             minutes=self.plan.minutes,

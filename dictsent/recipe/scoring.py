@@ -9,13 +9,14 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from dictsent.encoder import Encoder
 from dictsent.errors import ExpectationError
 from dictsent.evaluate import evaluate
 from dictsent.model import Model
 from dictsent.pairs import Pairs
-from dictsent.recipe.settings import STEP, Recipe
+from dictsent.recipe.settings import STEP, Evaluation, Recipe
 from dictsent.tasks.embedding import TextEncoder
-from dictsent.tasks.prediction import own_ranking
+from dictsent.tasks.prediction import own_ranking, vocabulary_ranking
 from dictsent.tasks.prompting import with_pooling
 from dictsent.tasks.readers import SentencePairs
 from dictsent.tasks.scores import Score
@@ -68,6 +69,15 @@ class Bench:
         if self.pairs.test:
             ranking, variant = own_ranking(model, self.pairs.test, "test")
             scores += word_scores(ranking, language=self.language, split="test", variant=variant)
+        return scores
+
+    def score_untrained(self, encoder: Encoder, evaluation: Evaluation) -> list[Score]:
+        """An encoder as it is under a pooling; where it has a masked-LM head, also what that head predicts."""
+        pooled = with_pooling(encoder, evaluation)
+        scores = self.score(pooled)
+        if self.pairs.test and isinstance(pooled, Encoder) and pooled.masked_lm is not None:
+            ranking = vocabulary_ranking(Model(pooled, "", None, None, {}), self.pairs.test)
+            scores += word_scores(ranking, language=self.language, split="test", variant="vocabulary")
         return scores
 
 

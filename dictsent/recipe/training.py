@@ -105,11 +105,14 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """How a training tells what it does: a line, and progress (done, of how much, a few words); how it is stopped."""
+    """How a training tells what it does: a line, progress (done, of how much, a few words), events with their fields
+    (dictsent.cli.events); how it is stopped.
+    """
 
     notify: Notify = lambda _: None
     progress: Callable[[int, int, str], None] = lambda *_: None
     on_step: Callable[[Model, Unit], None] = lambda *_: None
+    tell: Callable[[str, Mapping[str, Any]], None] = lambda *_: None
     stop: Stop = field(default_factory=Stop)
 
 
@@ -229,6 +232,8 @@ def say_pairs(pairs: Pairs, watch: Watch) -> None:
         + (f"; left out: {left}" if left else "")
         + "".join(f"; {n:,} {what}" for what, n in pairs.changed.items() if n)
     )
+    sizes = {"train": len(pairs.train), "dev": len(pairs.dev), "test": len(pairs.test)}
+    watch.tell("pairs", {**sizes, "left_out": pairs.left_out, "changed": pairs.changed})
 
 
 def base_record(store: Store, plan: Plan, pairs: Pairs, start: Start) -> dict[str, Any]:
