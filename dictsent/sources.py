@@ -6,6 +6,7 @@ Before: dictsent.adapter tells formats apart, dictsent.store writes. After: `dic
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,10 +15,12 @@ from typing import Any
 
 from dictsent.adapter import Adapter, Reading, check_readable, identify, named, option_fields
 from dictsent.errors import AmbiguousFormatError, DictsentError, SourceError, UnknownFormatError
+from dictsent.languages import display_name
 from dictsent.records import Entry, Rejected
 from dictsent.store import Ingested, Origin, Store
 
-_EVERY = 500
+MOST_LANGUAGES = 12
+"""Languages named in a summary; the others are counted."""
 
 Adapters = Mapping[str, type[Adapter]]
 
@@ -57,13 +60,30 @@ class Request:
     told: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(slots=True)
+class Tally:
+    """What a reader has given so far; `languages` counts definitions by the headword's language, `reasons` rejects."""
+
+    entries: int = 0
+    definitions: int = 0
+    rejects: int = 0
+    languages: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One source's way into the store: the counts, the reasons of its rejects, what its reader had to say."""
+    """One source's way into the store: what it holds of it now, what was read, what the reader had to say, how long."""
 
     ingested: Ingested
-    reasons: Counter[str]
+    tally: Tally
     reading: Reading
+    seconds: float
+
+    @property
+    def reasons(self) -> Counter[str]:
+        """How often a record was rejected for which reason."""
+        return self.tally.reasons
 
 
 def find(paths: Iterable[str], adapters: Adapters, *, adapter: str = "") -> Found:
@@ -138,12 +158,12 @@ def ingest(
     request: Request,
     *,
     on_reject: Callable[[Rejected], None] = lambda _: None,
-    progress: Callable[[Reading, int], None] = lambda *_: None,
+    watch: Callable[[Reading, Tally], None] = lambda *_: None,
 ) -> Outcome:
     """Read one source into the store in one transaction.
 
     Args:
-        progress: told the reader's state and the number of entries so far.
+        watch: given, before the reading begins, the two records that tell how far it is at any time.
 
     Raises:
         SourceError, LanguageError, StoreError: nothing of the source is in the store.
@@ -159,20 +179,23 @@ def ingest(
         checksum=reader.checksum(source),
         options=json.dumps({k: v for k, v in options.items() if v}, sort_keys=True, ensure_ascii=False),
     )
-    reasons: Counter[str] = Counter()
+    tally = Tally()
+    watch(reader.reading, tally)
+    started = time.monotonic()
 
     def reject(record: Rejected) -> None:
-        reasons[record.reason] += 1
+        tally.rejects += 1
+        tally.reasons[record.reason] += 1
         on_reject(record)
 
-    records = _limited(_guarded(reader, source, progress), request.limit)
+    records = _limited(_guarded(reader, source, tally), request.limit)
     ingested = store.ingest(dictionary, records, origin=origin, on_reject=reject, dry_run=request.dry_run)
-    return Outcome(ingested, reasons, reader.reading)
+    return Outcome(ingested, tally, reader.reading, time.monotonic() - started)
 
 
-def _guarded(reader: Adapter, source: str, progress: Callable[[Reading, int], None]) -> Iterator[Entry | Rejected]:
-    """The reader's records; whatever it raises becomes one of our errors."""
-    place, entries = "its beginning", 0
+def _guarded(reader: Adapter, source: str, tally: Tally) -> Iterator[Entry | Rejected]:
+    """The reader's records, counted; whatever it raises becomes one of our errors."""
+    place = "its beginning"
     records = reader.read(source)
     while True:
         try:
@@ -187,9 +210,10 @@ def _guarded(reader: Adapter, source: str, progress: Callable[[Reading, int], No
         if record is None:
             return
         place = record.place or place
-        entries += isinstance(record, Entry)
-        if entries % _EVERY == 0:
-            progress(reader.reading, entries)
+        if isinstance(record, Entry):
+            tally.entries += 1
+            tally.definitions += len(record.definitions)
+            tally.languages[record.language] += len(record.definitions)
         yield record
 
 
@@ -216,9 +240,26 @@ def summary(outcome: Outcome) -> dict[str, Any]:
         "error": None,
         "replaced": done.replaced,
         "reasons": dict(outcome.reasons),
+        "languages": dict(outcome.tally.languages),
         "counts": dict(outcome.reading.counts),
         "notes": list(outcome.reading.notes),
     }
+
+
+def _shown(tag: str) -> str:
+    """A tag's name; a reader may have given one that is none, which the store then refused."""
+    try:
+        return display_name(tag)
+    except ValueError:
+        return tag
+
+
+def _by_language(definitions: Counter[str]) -> str:
+    """ "9 English, 3 French and 4 of 2 other languages"."""
+    named = [f"{count:,} {_shown(tag)}" for tag, count in definitions.most_common(MOST_LANGUAGES)]
+    rest = len(definitions) - len(named)
+    others = definitions.total() - sum(count for _, count in definitions.most_common(MOST_LANGUAGES))
+    return ", ".join(named) + (f" and {others:,} of {rest:,} other languages" if rest else "")
 
 
 def remarks(outcome: Outcome, *, dry_run: bool = False) -> Sequence[str]:
@@ -235,6 +276,11 @@ def remarks(outcome: Outcome, *, dry_run: bool = False) -> Sequence[str]:
     ]
     if done.replaced:
         lines.append(f"  in place of an older version: {done.added:,} definitions added, {done.lost:,} lost")
+    if outcome.reading.total > 0:
+        size = outcome.reading.done / 1e6
+        lines.append(f"  read: {size:,.1f} MB in {outcome.seconds:.1f} s, {size / max(outcome.seconds, 1e-3):.1f} MB/s")
+    if len(outcome.tally.languages) > 1:
+        lines.append("  definitions: " + _by_language(outcome.tally.languages))
     lines += [f"  rejected: {count:,} {reason}" for reason, count in outcome.reasons.most_common()]
     if outcome.reading.counts:
         lines.append("  met: " + ", ".join(f"{n:,} {what}" for what, n in outcome.reading.counts.most_common()))

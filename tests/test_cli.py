@@ -80,7 +80,7 @@ def test_ingest_and_stats_contracts(run_cli: Cli, tmp_path: Path) -> None:
     (rejected,) = [json.loads(line) for line in Path("rejects.jsonl").read_text().splitlines()]
     assert rejected == {"source": "words.tsv", "reason": "no tab", "place": "words.tsv, line 3", "text": "no tab here"}
     again = json.loads(run_cli("ingest", "words.tsv", "--lang", "en", "--json").stdout)["sources"][0]
-    assert again == {**source, "new": False, "reasons": {}}
+    assert again == {**source, "new": False, "reasons": {}, "languages": {}}
     stats = json.loads(run_cli("stats", "--json").stdout)
     assert stats == {
         "schema_version": 1,

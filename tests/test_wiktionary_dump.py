@@ -17,6 +17,8 @@ from dictsent.errors import SourceError
 from dictsent.records import Entry, Rejected
 from dictsent_adapters.wiktionary import Wiktionary
 from dictsent_adapters.wiktionary.adapter import WiktionaryOptions
+from dictsent_adapters.wiktionary.collect import collect, first_share
+from dictsent_adapters.wiktionary.dump import read_head
 
 HERE = Path(__file__).parent
 SAMPLE = HERE / "adapters" / "wiktionary" / "sample-en.xml"
@@ -229,3 +231,18 @@ def test_the_real_english_export(data_folder: Path) -> None:
     assert adapter.reading.counts["pages"] == 1394
     assert sum(isinstance(r, Entry) for r in found) >= 1200
     assert sum(isinstance(r, Rejected) for r in found) <= 10
+
+
+def test_both_readings_tell_how_far_they_are(tmp_path: Path) -> None:
+    path = multistream(tmp_path / "dump.xml.bz2")
+    told: list[int] = []
+    collect(path, read_head(path), tmp_path, jobs=1, progress=told.append)
+    assert told == sorted(told)
+    assert told[-1] == path.stat().st_size
+    adapter = Wiktionary()
+    records = adapter.read(str(path))
+    next(records)
+    size = path.stat().st_size
+    assert first_share(path) * size - 1 <= adapter.reading.done <= size == adapter.reading.total
+    assert len(list(records)) == 199
+    assert adapter.reading.done == size

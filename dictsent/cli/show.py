@@ -8,16 +8,17 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import click
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 SCHEMA_VERSION = 1
 """Of every JSON object on stdout. Keys are only ever added."""
@@ -65,6 +66,15 @@ class Bar:
             note(f"{self.label}: {share} {text}".rstrip())
 
 
+class _TwoLines(Progress):
+    """A bar with its words on a line of their own, so that neither is cut in a terminal of 80 columns."""
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """The bar, then the words."""
+        yield from super().get_renderables()
+        yield from (Text(f"  {task.fields['text']}") for task in self.tasks if task.fields["text"])
+
+
 @contextmanager
 def working(label: str) -> Iterator[Bar]:
     """A progress bar in a terminal; in a log, a line every quarter of a minute."""
@@ -72,11 +82,10 @@ def working(label: str) -> Iterator[Bar]:
         yield Bar(label)
         return
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=24),
-        TextColumn("{task.fields[text]}"),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with _TwoLines(*columns, console=Console(stderr=True), transient=True) as progress:
         yield Bar(label, progress, progress.add_task(label, total=None, text=""))

@@ -16,7 +16,7 @@ from dictsent.adapter import Adapter, Options, Reading, option
 from dictsent.errors import SourceError
 from dictsent.languages import SEVERAL, display_name, key_language
 from dictsent.records import Dictionary, Entry, Rejected
-from dictsent_adapters.wiktionary.collect import Collected, collect
+from dictsent_adapters.wiktionary.collect import Collected, collect, first_share
 from dictsent_adapters.wiktionary.dump import Head, blocks, looks_like_dump, read_head
 from dictsent_adapters.wiktionary.layout import Layout, load
 from dictsent_adapters.wiktionary.pages import Task, entry_tag, tag_key
@@ -80,7 +80,7 @@ class Wiktionary(Adapter):
             right, senses = layout.measured
             share = f"{right} of {senses} measured definitions come out as expected" if senses else "not measured"
             self.reading.notes.append(f"the {layout.code} edition is read with best effort: {share}")
-        self.reading.total = 2 * path.stat().st_size
+        self.reading.total = path.stat().st_size
         with tempfile.TemporaryDirectory(prefix="dictsent-") as folder:
             collected = self._collect(path, head, Path(folder))
             task = Task(layout.code, self._language(layout), head.namespaces, collected.templates)
@@ -89,9 +89,13 @@ class Wiktionary(Adapter):
 
     def _collect(self, path: Path, head: Head, folder: Path) -> Collected:
         """The first reading; a damaged file is an error here already, before anything has been handed on."""
-        first = Reading()
+        share = first_share(path)
+
+        def progress(done: int) -> None:
+            self.reading.done = int(share * done)
+
         try:
-            return collect(path, head, folder, jobs=max(1, self.options.jobs), reading=first)
+            return collect(path, head, folder, jobs=max(1, self.options.jobs), progress=progress)
         except SourceError:
             if not self.options.keep_going:
                 raise
@@ -100,12 +104,12 @@ class Wiktionary(Adapter):
 
     def _read(self, path: Path, task: Task) -> Iterator[Entry | Rejected]:
         jobs, keep_going = self.options.jobs, self.options.keep_going
-        counts, half = self.reading.counts, self.reading.total // 2
-        self.reading.done = half
+        counts, before = self.reading.counts, self.reading.done
+        rest = self.reading.total - before
         file = Reading()
         found = blocks(path, file, packed=jobs > 1, keep_going=keep_going)
         for outcome in read_blocks(found, task, path, jobs=jobs):
-            self.reading.done = half + half * outcome.done // max(1, file.total)
+            self.reading.done = before + rest * outcome.done // max(1, file.total)
             if outcome.damage:
                 self.reading.notes.append(f"damaged before byte {outcome.done:,}: what follows was not read")
                 break
