@@ -21,6 +21,7 @@ from dictsent.tasks.neighbours import (
 )
 from dictsent.tasks.overlap import study
 from dictsent.tasks.paraphrases import paraphrase_ranks, summarise_paraphrases, word_overlap
+from dictsent.tasks.projected import projectable, projected_neighbours
 
 
 class Table:
@@ -135,3 +136,32 @@ def test_tfidf_takes_part():
     assert found.shape == (2, 5, 2)
     inner = [(q, row) for q, row in zip(samples.ravel(), found.reshape(-1, 2), strict=True) if 0 < q < 39]
     assert all(set(row.tolist()) == {q - 1, q + 1} for q, row in inner)
+
+
+def test_a_projected_search_states_its_recall():
+    """Vectors whose spread lies in few directions, as sentence vectors': nearly all true neighbours are found."""
+    draws = np.random.default_rng(4)
+    spectrum = (1 / np.arange(1, 257)).astype(np.float32)
+    vectors = draws.normal(size=(3000, 256)).astype(np.float32) * spectrum
+    blocks, samples = [vectors[:1000], vectors[1000:]], draw_queries(3000, queries=40, samples=2, seed=0)
+    found, recall = projected_neighbours(blocks, samples, 10)
+    exact = corpus_neighbours(blocks, samples, 10)
+    assert overlaps(found, exact).mean() > 0.97
+    assert recall == pytest.approx(overlaps(found, exact).mean(), abs=0.02)
+    assert not any(query in row for query, row in zip(samples.ravel(), found.reshape(-1, 10), strict=True))
+    assert not projectable([vectors[:, :100]])
+    assert not projectable([csr_matrix(vectors)])
+
+
+def test_a_study_says_which_systems_were_searched_approximately():
+    class Wide:
+        def encode(self, texts, /):
+            return np.stack([np.random.default_rng(len(t)).normal(size=200) for t in texts])
+
+    corpus = ["x" * n for n in range(1, 300)]
+    samples = draw_queries(len(corpus), queries=20, samples=1, seed=0)
+    systems = [("wide", Wide(), lambda *_: None), ("tfidf", Tfidf(), lambda *_: None)]
+    result = study(systems, corpus, samples, ks=(5,), approximate=True)
+    assert list(result.recall) == ["wide"]
+    assert 0.3 < result.recall["wide"] <= 1
+    assert result.to_json()["recall"] == result.recall

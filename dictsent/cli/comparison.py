@@ -37,6 +37,13 @@ if TYPE_CHECKING:
 @click.option(
     "-k", "ks", type=click.IntRange(min=1), multiple=True, default=(50,), show_default=True, help="Neighbours compared."
 )
+@click.option(
+    "--index",
+    type=click.Choice(["exact", "projected"]),
+    default="exact",
+    show_default=True,
+    help="For --overlap on millions: projected searches 96 principal axes, ranks what it finds, states its recall.",
+)
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Also write a page with plots (HTML).")
 @store_option
 @json_option
@@ -107,7 +114,13 @@ def compare_neighbours(models: Sequence[str], *, as_json: bool, language: str, *
     except TaskError as error:
         paraphrases = []
         note(f"no paraphrase test: {error}")
-    result = study(_systems(chosen, tag), corpus, queries, ks=ks, paraphrases=paraphrases)
+    approximate = options["index"] == "projected"
+    result = study(_systems(chosen, tag), corpus, queries, ks=ks, paraphrases=paraphrases, approximate=approximate)
+    for name in result.overlap.names if approximate else ():
+        found = result.recall.get(name)
+        note(
+            f"{name}: " + (f"recall of the approximate search {found:.3f}" if found is not None else "searched exactly")
+        )
     if as_json:
         emit(result.to_json())
     else:

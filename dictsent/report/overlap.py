@@ -45,6 +45,9 @@ def write_overlap(study: Study, out: Path) -> None:
         f"{len(names)} encoders, {len(study.corpus):,} distinct sentences, {samples} samples of {queries} queries. "
         "N2O (Lin and Smith, 2019): what part of their nearest neighbours do two encoders share?"
     )
+    if study.recall:
+        found = ", ".join(f"{name} {value:.3f}" for name, value in study.recall.items())
+        lead += f" Approximate search, the part of the true neighbours it finds: {found}."
     write(out, page("Nearest neighbour overlap", lead, sections))
 
 

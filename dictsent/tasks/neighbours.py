@@ -82,6 +82,8 @@ def _merged(
     best: NDArray[np.float32], ids: Ids, scores: NDArray[np.float32], start: int, k: int
 ) -> tuple[NDArray[np.float32], Ids]:
     """The k best of those so far and of a new block."""
+    if best.shape[1] == k:
+        return _improved(best, ids, scores, start)
     if scores.shape[1] > k:
         columns = np.argpartition(-scores, k - 1, axis=1)[:, :k]
         scores = np.take_along_axis(scores, columns, axis=1)
@@ -94,6 +96,20 @@ def _merged(
     return np.take_along_axis(best, kept, axis=1), np.take_along_axis(ids, kept, axis=1)
 
 
+def _improved(
+    best: NDArray[np.float32], ids: Ids, scores: NDArray[np.float32], start: int
+) -> tuple[NDArray[np.float32], Ids]:
+    """The same once there are k: only what beats the worst of them is sorted, which is little after a few blocks."""
+    k = best.shape[1]
+    for row, worst in enumerate(best.min(axis=1)):
+        new = np.flatnonzero(scores[row] > worst)
+        if len(new):
+            values = np.concatenate([best[row], scores[row, new]])
+            kept = np.argpartition(-values, k - 1)[:k]
+            best[row], ids[row] = values[kept], np.concatenate([ids[row], new + start])[kept]
+    return best, ids
+
+
 def corpus_neighbours(blocks: Sequence[Matrix], queries: Ids, k: int) -> Ids:
     """(samples, queries, k) neighbours of the drawn queries in a corpus of encoded blocks."""
     flat = queries.ravel()
@@ -104,9 +120,10 @@ def rows_of(blocks: Sequence[Matrix], numbers: Ids) -> Matrix:
     """The corpus rows of these numbers, in their order."""
     ends = np.cumsum([block.shape[0] for block in blocks])
     at = np.searchsorted(ends, numbers, side="right")
-    return stack(
-        [blocks[b][[n - (ends[b - 1] if b else 0)]] for b, n in zip(at.tolist(), numbers.tolist(), strict=True)]
-    )
+    order = np.argsort(at, kind="stable")
+    starts = np.concatenate([[0], ends])
+    parts = [blocks[b][numbers[order[at[order] == b]] - starts[b]] for b in np.unique(at).tolist()]
+    return stack(parts)[np.argsort(order, kind="stable")]
 
 
 def overlaps(first: Ids, second: Ids) -> NDArray[np.float64]:

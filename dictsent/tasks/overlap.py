@@ -6,7 +6,7 @@ Before: systems, a corpus and drawn queries. After: `dictsent compare --overlap`
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dictsent.tasks.embedding import Progress, TextEncoder, encode_blocks, fit
 from dictsent.tasks.neighbours import (
@@ -20,6 +20,7 @@ from dictsent.tasks.neighbours import (
     token_overlap,
 )
 from dictsent.tasks.paraphrases import Found, paraphrase_ranks, summarise_paraphrases
+from dictsent.tasks.projected import projectable, projected_neighbours
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +32,7 @@ class Study:
         neighbours: system -> (samples, q, largest k).
         tokens: words that queries share with their neighbours, by system.
         paraphrases: the query-paraphrase test, by system; empty where it was not taken.
+        recall: the part of the true neighbours that an approximate search finds, by system searched so.
     """
 
     corpus: Sequence[str]
@@ -39,6 +41,7 @@ class Study:
     neighbours: dict[str, Ids]
     tokens: dict[str, TokenOverlap]
     paraphrases: dict[str, Found]
+    recall: dict[str, float] = field(default_factory=dict)
 
     def shared(self, *, near: int = 5) -> list[Shared]:
         """Popular and outlier neighbours of the first sample's queries."""
@@ -62,6 +65,7 @@ class Study:
             "paraphrases": {
                 name: {"mrr": f.mrr, "top1": f.top, "top5": f.top5, "n": f.n} for name, f in self.paraphrases.items()
             },
+            "recall": self.recall,
         }
 
 
@@ -72,18 +76,26 @@ def study(
     *,
     ks: Sequence[int],
     paraphrases: Sequence[tuple[str, str]] = (),
+    approximate: bool = False,
 ) -> Study:
     """Run it: each system encodes the corpus once; one system and its (n, d) vectors are in memory at a time.
+
+    Args:
+        approximate: search projected vectors (dictsent.tasks.projected) where a system's are dense and wide.
 
     Raises:
         TaskError: the corpus is too small for the queries or the largest k.
     """
     neighbours: dict[str, Ids] = {}
     found: dict[str, Found] = {}
+    recall: dict[str, float] = {}
     for name, system, progress in systems:
         fit(system, corpus)
         blocks = list(encode_blocks(system, corpus, progress))
-        neighbours[name] = corpus_neighbours(blocks, queries, max(ks))
+        if approximate and projectable(blocks):
+            neighbours[name], recall[name] = projected_neighbours(blocks, queries, max(ks))
+        else:
+            neighbours[name] = corpus_neighbours(blocks, queries, max(ks))
         if paraphrases:
             found[name] = summarise_paraphrases(paraphrase_ranks(system, corpus, blocks, paraphrases))
     return Study(
@@ -93,4 +105,5 @@ def study(
         neighbours=neighbours,
         tokens={name: token_overlap(corpus, queries, ids) for name, ids in neighbours.items()},
         paraphrases=found,
+        recall=recall,
     )
