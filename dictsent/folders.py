@@ -40,3 +40,10 @@ def appearing(folder: Path) -> Iterator[Path]:
         raise TrainingError(f"cannot be written: {error.strerror or error}", where=str(folder)) from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+
+
+def prune(folder: Path, pattern: str, *, kept: int) -> None:
+    """Remove all but the last used of the folders that match: they were kept to save time."""
+    found = sorted(folder.glob(pattern), key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in found[kept:]:
+        shutil.rmtree(path, ignore_errors=True)

@@ -49,6 +49,15 @@ def count() -> int:
     return dist.get_world_size() if dist.is_initialized() else 1
 
 
+def first_here() -> bool:
+    """Whether this is the first process of its machine."""
+    if count() == 1:
+        return True
+    from accelerate import PartialState
+
+    return bool(PartialState().is_local_main_process)
+
+
 def wait() -> None:
     """Until all are here."""
     if count() > 1:

@@ -13,6 +13,8 @@ from dictsent.errors import TrainingError
 from dictsent.model import RECORD, read_record
 
 _WORK = ".work"
+CACHE = ".cache"
+"""The folder among the runs of what is kept to save time: token ids, entry matrices, stores made of tables."""
 
 
 def next_folder(runs: Path, *, language: str, method: str) -> Path:

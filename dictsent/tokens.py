@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from transformers import PreTrainedTokenizerBase
 
 from dictsent.errors import TrainingError
-from dictsent.folders import appearing
+from dictsent.folders import appearing, prune
 
 _PART = 20_000
 """Texts per call of the tokenizer, which works on all of them at once, by its own threads."""
@@ -101,18 +101,9 @@ def cached(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], folder: Pat
                 np.save(partial / "ends.npy", made.ends)
         except TrainingError:
             return made
-        prune(folder, "tokens-*")
+        prune(folder, "tokens-*", kept=KEPT)
     place.touch()
     return Tokens(np.load(place / "ids.npy", mmap_mode="r"), np.load(place / "ends.npy", mmap_mode="r"))
-
-
-def prune(folder: Path, pattern: str, *, kept: int = KEPT) -> None:
-    """Remove all but the last used of the cached folders."""
-    import shutil
-
-    found = sorted(folder.glob(pattern), key=lambda path: path.stat().st_mtime, reverse=True)
-    for path in found[kept:]:
-        shutil.rmtree(path, ignore_errors=True)
 
 
 def _digest(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], longest: int) -> str:

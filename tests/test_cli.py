@@ -217,7 +217,7 @@ def test_exposed_definitions_are_left_out_when_asked(run_cli: Cli, tiny_bert: Pa
     other = "main-news\theadlines\t2015\t0002\t4.0\tOne thing.\tAnother thing.\n"
     for split in ("train", "dev", "test"):
         Path(f"data/stsbenchmark-raw/sts-{split}.csv").write_text(row + other)
-    result = run_cli(*train, "--data", "data", "--json")
+    result = run_cli(*train, "--sets", "data", "--json")
     assert result.exit_code == 0, result.output
     pairs = json.loads(result.stdout)["pairs"]
     assert pairs["left_out"]["excluded by text"] == 1

@@ -32,7 +32,7 @@ _COMMANDS = {
     "export": "exporting",
     "train": "train",
     "runs": "runs",
-    "encode": "train",
+    "encode": "encode",
     "lookup": "lookup",
     "eval": "measures",
     "compare": "comparison",

@@ -39,4 +39,12 @@ data_option = click.option(
     show_envvar=True,
     help="A folder below which evaluation sets are looked for.",
 )
+sets_option = click.option(
+    "--sets",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=None,
+    envvar="DICTSENT_DATA",
+    show_envvar=True,
+    help="A folder below which evaluation sets are looked for.",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")

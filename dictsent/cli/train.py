@@ -1,15 +1,11 @@
-"""`dictsent train` and `dictsent encode`.
+"""`dictsent train`.
 
-Before: a store. After: a model folder; vectors.
+Before: a store. After: a model folder.
 """
 
 from __future__ import annotations
 
-import signal
-import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -17,9 +13,11 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from dictsent.cli.options import data_option, json_option, runs_option, store_option
+from dictsent.cli.options import json_option, runs_option, sets_option, store_option
 from dictsent.cli.processes import together
-from dictsent.cli.show import emit, note, table, working
+from dictsent.cli.show import emit, note, working
+from dictsent.cli.stopping import stopping
+from dictsent.cli.trained import show_points, show_steps
 from dictsent.errors import LanguageError, TaskError, TrainingError
 from dictsent.languages import find_language
 from dictsent.settings import EntryKind, Isotropy, Method, OutOfVocabulary, PoolerKind, Pooling, Precision, words
@@ -157,7 +155,7 @@ def _grid(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> dict
 @click.option(
     "--exclude-exposed",
     type=click.Choice(["sts"]),
-    help="Leave out definitions that stand as sentences in the STS sets below --data.",
+    help="Leave out definitions that stand as sentences in the STS sets below --sets.",
 )
 @click.option(
     "--temperature",
@@ -205,7 +203,13 @@ def _grid(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> dict
 )
 @runs_option
 @store_option
-@data_option
+@click.option(
+    "--data",
+    metavar="PATH|NAME",
+    help="Train on this in place of a store: what `dictsent export` wrote or `ingest` reads, or a data set of the hub,"
+    " owner/name or owner/name:configuration.",
+)
+@sets_option
 @json_option
 @click.pass_context
 @together
@@ -215,52 +219,70 @@ def train_command(
     resume: str | None,
     runs: Path,
     store: Path,
-    data: Path | None,
+    sets: Path | None,
     as_json: bool,
     **asked: Any,
 ) -> None:
     """Train a sentence encoder on the store's definitions.
 
-    Ctrl-C and SIGTERM save what there is; `--resume` goes on with it, to the very same weights on a CPU.
+    Ctrl-C and SIGTERM save what there is; `--resume` goes on with it, to the very same weights on a CPU. Several
+    processes: torchrun --nproc-per-node 2 -m dictsent train ..., or accelerate launch -m dictsent train ...
     """
+    from dictsent import ranks
     from dictsent.checkpoints import TrainingStopped
     from dictsent.licences import allowed_licences
     from dictsent.store import Store
 
     if resume is not None:
-        asked = _resumed(ctx, resume, runs, asked)
-    with Store(store) as opened:
-        asked["language"] = _languages(asked["language"], opened)
-        tags = asked["language"].split(",")
-        if asked.get("licences"):
-            opened.require(*tags)
-            asked["licences"] = allowed_licences({s for t in tags for s in opened.licences(t)}, asked["licences"])
-        opened.require_sources(asked.get("prefer", ()))
-        plan = _plan(asked, runs, resume=resume is not None)
-        if asked.get("exclude_exposed"):
-            plan = replace(plan, exclude=frozenset().union(*(_exposed(tag, data) for tag in tags)))
-        scorer = _dev_scorer(plan, data)
-        with working("training") as bar, _stopping() as stopping:
+        given = asked
+        asked = ranks.first(lambda: _resumed(ctx, resume, runs, given))
+    path = _store_of(asked, store, runs)
+    with ExitStack() as held:
+        with ranks.together():
+            opened = held.enter_context(Store(path))
+            asked["language"] = _languages(asked["language"], opened)
+            tags = asked["language"].split(",")
+            if asked.get("licences"):
+                opened.require(*tags)
+                asked["licences"] = allowed_licences({s for t in tags for s in opened.licences(t)}, asked["licences"])
+            opened.require_sources(asked.get("prefer", ()))
+            plan = _plan(asked, runs, resume=resume is not None)
+            if asked.get("exclude_exposed"):
+                plan = replace(plan, exclude=frozenset().union(*(_exposed(tag, sets) for tag in tags)))
+            scorer = _dev_scorer(plan, sets)
+        with working("training") as bar, stopping() as stopped_by:
             from dictsent.recipe.protocol import run_training
             from dictsent.recipe.training import Watch
 
             try:
-                outcome = run_training(opened, plan, Watch(note, bar.update, stop=stopping.stop), dev_scorer=scorer)
+                outcome = run_training(opened, plan, Watch(note, bar.update, stop=stopped_by.stop), dev_scorer=scorer)
             except TrainingStopped as stopped:
                 note(f"{stopped.what}; it is saved, `dictsent train --resume` goes on")
-                ctx.exit(128 + stopping.signal)
+                ctx.exit(128 + stopped_by.signal)
     best = outcome.best
     if as_json:
         more = {"protocol_summary": outcome.summary} if outcome.summary else {}
         emit({"run": str(best.folder), **best.record, **more})
         return
-    _show_points(outcome.summary)
-    _show_steps(best.record)
+    show_points(outcome.summary)
+    show_steps(best.record)
     click.echo(f"Model: {best.folder}")
 
 
+def _store_of(asked: dict[str, Any], store: Path, runs: Path) -> Path:
+    """The store's file, or that of a store made of --data."""
+    if not asked.get("data"):
+        return store
+    from dictsent.runs import CACHE
+    from dictsent.table import table_store
+
+    one = asked["language"] and "," not in asked["language"]
+    language = find_language(asked["language"]) if one else ""
+    return table_store(asked["data"], runs / CACHE, language=language, notify=note)
+
+
 _OF_PLAN = ("encoder", "method", "out", "minutes", "grid", "temperature")
-_OF_HERE = ("no_fallback", "exclude_exposed", "seed", "seeds", "criterion")
+_OF_HERE = ("data", "no_fallback", "exclude_exposed", "seed", "seeds", "criterion")
 
 
 def _tupled(value: Any) -> Any:
@@ -317,43 +339,6 @@ def _resumed(ctx: click.Context, name: str, runs: Path, given: dict[str, Any]) -
     return {**asked, "out": folder, "minutes": given["minutes"]}
 
 
-class _Stopping:
-    """The first signal asks the training to save and stop; anywhere else, and the second time, it acts at once."""
-
-    def __init__(self) -> None:
-        from dictsent.checkpoints import Stop
-
-        self.stop = Stop()
-        self.signal = 0
-        self.before: dict[int, Any] = {}
-
-    def on_signal(self, number: int, frame: Any) -> None:
-        self.signal = number
-        if self.stop.armed and not self.stop.requested:
-            self.stop.requested = True
-            note("stopping after this update; once more to stop at once")
-        else:
-            before = self.before[number]
-            if not callable(before):
-                raise SystemExit(128 + number)
-            before(number, frame)
-
-
-@contextmanager
-def _stopping() -> Iterator[_Stopping]:
-    stopping = _Stopping()
-    if threading.current_thread() is not threading.main_thread():
-        yield stopping
-        return
-    for number in (int(signal.SIGINT), int(signal.SIGTERM)):
-        stopping.before[number] = signal.signal(number, stopping.on_signal)
-    try:
-        yield stopping
-    finally:
-        for number, handler in stopping.before.items():
-            signal.signal(number, handler)
-
-
 def _languages(given: str, store: Any) -> str:
     """The tags with commas between them; of names too ("Japanese,German"). Raises LanguageError."""
     if given:
@@ -368,7 +353,7 @@ def _languages(given: str, store: Any) -> str:
 
 
 def _exposed(language: str, data: Path | None) -> frozenset[str]:
-    """The sentences of every STS set of the language below --data, normalised. Raises TaskError where there is none."""
+    """The sentences of every STS set of the language below --sets, normalised. Raises TaskError where there is none."""
     from dictsent.evaluate import available
     from dictsent.tasks.data import Choice
     from dictsent.tasks.exposure import exposed_texts
@@ -376,7 +361,7 @@ def _exposed(language: str, data: Path | None) -> frozenset[str]:
     sets = available(Choice(languages=(language,)), [data])[0] if data is not None else []
     real = [pairs for pairs in sets if pairs.copy.set.protocol != "smoke"]
     if not real:
-        raise TaskError("no STS set to compare with", where="--exclude-exposed", hint="give --data FOLDER")
+        raise TaskError("no STS set to compare with", where="--exclude-exposed", hint="give --sets FOLDER")
     note(f"left out where they are definitions: the sentences of {', '.join(p.copy.set.label for p in real)}")
     return exposed_texts(real)
 
@@ -389,74 +374,6 @@ def _dev_scorer(plan: Any, data: Path | None) -> Any:
         return None
     scorer = sts_dev(plan.tags, [data] if data is not None else [])
     if plan.criterion == "sts" and scorer is None:
-        hint = "give --data FOLDER, or leave --criterion out"
+        hint = "give --sets FOLDER, or leave --criterion out"
         raise TaskError(f"there is no STS-B dev set for {', '.join(plan.tags)}", where="--criterion sts", hint=hint)
     return scorer
-
-
-def _show_points(summary: dict[str, Any]) -> None:
-    """The points of a grid and their seeds by the dev criterion, the chosen one marked."""
-    if not summary:
-        return
-    rows = []
-    for number, point in enumerate(summary["points"]):
-        said = " ".join(f"{key}={_shown(value)}" for key, value in point["settings"].items()) or "all seeds"
-        spread = "" if point["dev_deviation"] is None else f"{point['dev_deviation']:.4f}"
-        seeds = " ".join(f"{run['dev']:.4f}" for run in point["runs"])
-        rows.append(("*" if number == summary["chosen"] else "", said, f"{point['dev']:.4f}", spread, seeds))
-    table(["", "setting", "dev", "deviation", "seeds"], rows, left=2)
-    note(f"chosen by {summary['criterion']}; seeds {', '.join(map(str, summary['seeds']))}")
-
-
-def _shown(value: Any) -> str:
-    return "/".join(f"{part:g}" for part in value) if isinstance(value, tuple | list) else str(value)
-
-
-def _show_steps(record: dict[str, Any]) -> None:
-    steps = record.get("steps", [])
-    if not steps:
-        return
-    rows = [
-        (
-            s["step"],
-            f"{s['definitions']:,}",
-            f"{s['entries']:,}",
-            f"{s['learning_rate']:g}",
-            f"{s['loss_first']:.3f}",
-            f"{s['loss_last']:.3f}",
-            "" if s["dev"] is None else f"{s['dev']:.4f}",
-            f"{s['seconds']:.0f} s",
-        )
-        for s in steps
-    ]
-    columns = ["step", "definitions", "entries", "rate", "loss first", "loss last", "dev", "time"]
-    table(columns, rows)
-    note(f"dev: {record['dev_criterion']}")
-
-
-@click.command("encode", epilog="Example: dictsent encode --model runs/en-defsent-1 sentences.txt --out vectors.npy")
-@click.argument("sentences", type=click.File("r", encoding="utf-8"), default="-")
-@click.option("--model", type=click.Path(path_type=Path), help="A model folder or hub name. [default: the newest run]")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write an .npy matrix here.")
-@runs_option
-@json_option
-def encode_command(sentences: Any, model: Path | None, out: Path | None, runs: Path, as_json: bool) -> None:
-    """Turn sentences, one a line, into vectors: tab-separated figures, --json, or an .npy file."""
-    import numpy as np
-
-    from dictsent.model import text_encoder
-    from dictsent.runs import newest
-
-    lines = [line.rstrip("\r\n") for line in sentences]
-    if model is None:
-        model = newest(runs)
-        note(f"Model: {model}")
-    vectors = text_encoder(str(model)).encode(lines)
-    if out is not None:
-        np.save(out, vectors)
-        note(f"{len(lines):,} vectors of {vectors.shape[1]} figures in {out}")
-    elif as_json:
-        emit({"model": str(model), "vectors": vectors.tolist()})
-    else:
-        for row in vectors:
-            sys.stdout.write("\t".join(f"{value:.6g}" for value in row) + "\n")

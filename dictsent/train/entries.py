@@ -12,12 +12,12 @@ from dictsent import ranks
 from dictsent.encoder import Encoder
 from dictsent.entryspace import EntrySpace, build, load_space, save_space
 from dictsent.errors import TrainingError
-from dictsent.folders import appearing
+from dictsent.folders import appearing, prune
 from dictsent.memory import enough_memory
 from dictsent.pairs import Pairs
 from dictsent.precision import used_precision
 from dictsent.settings import ENTRY_POOLING, Isotropy, TrainSettings
-from dictsent.tokens import prune, tokenizer_state
+from dictsent.tokens import tokenizer_state
 
 KEPT = 4
 """Entry spaces that stay on disk; the ones used longest ago go."""
