@@ -68,7 +68,7 @@ def find_language(text: str) -> str:
         pass
     try:
         return key_language(str(langcodes.find(text).to_tag()))
-    except LookupError:
+    except (LookupError, ValueError):  # ValueError: langcodes' own search trips over control characters
         raise LanguageError(f"{text!r} is no language tag or name", hint=_suggestion(text)) from None
 
 

@@ -77,6 +77,7 @@ def test_what_people_type(text: str, key: str) -> None:
         ("qwertyish", "give a BCP-47 tag"),
         ("zzz", "give a BCP-47 tag"),
         ("", "give a BCP-47 tag"),
+        ("\x00", "give a BCP-47 tag"),
     ],
 )
 def test_an_unknown_language_suggests_the_nearest(text: str, hint: str) -> None:

@@ -16,7 +16,7 @@ from typing import Literal
 from dictsent.adapter import Adapter, option
 from dictsent.errors import SourceError
 from dictsent.records import Dictionary, Entry, Rejected
-from dictsent_adapters.streams import Line, read_lines, sample_lines, text_encoding
+from dictsent_adapters.streams import Line, legacy_lines, read_lines, sample_lines, text_encoding
 from dictsent_adapters.table import Row, TableOptions, describe_table, has_header, read_table
 from dictsent_adapters.tsv import Tsv
 
@@ -42,7 +42,7 @@ class Csv(Adapter):
 
     def matches(self, path: Path) -> bool:
         """Whether its rows have equally many cells by one delimiter, in a .csv or under a header that names them."""
-        lines = sample_lines(path)[:_SAMPLE]
+        lines = (sample_lines(path) or legacy_lines(path))[:_SAMPLE]
         delimiter = _find_delimiter(lines)
         if not delimiter or not path.suffix or Tsv().matches(path):
             return False

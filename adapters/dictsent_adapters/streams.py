@@ -28,6 +28,8 @@ from dictsent.errors import SourceError
 LINE_LIMIT = 1 << 20
 """The longest line, in bytes, that is taken for a record."""
 
+_TABLES = {".tsv", ".tab", ".csv", ".txt"}
+_CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _BAD_BYTE = re.compile("[\udc80-\udcff]")
 _DAMAGE = (EOFError, lzma.LZMAError, zlib.error, zstd.ZstdError, gzip.BadGzipFile, tarfile.TarError)
 _COMPRESSED: tuple[tuple[bytes, Callable[..., Any]], ...] = (
@@ -213,3 +215,14 @@ def sample_lines(path: Path, encoding: str = "", size: int = 1 << 15) -> list[st
         return []
     lines = text.split("\n")
     return [line.rstrip("\r") for line in (lines if len(start) < size else lines[:-1])]
+
+
+def legacy_lines(path: Path, size: int = 1 << 15) -> list[str]:
+    """The first lines of a table (.tsv, .tab, .csv, .txt) in an 8-bit encoding, which only the user can name.
+
+    Read as ISO-8859-1: tabs, commas and quotes are told right in any such encoding, letters are not.
+    """
+    start = beginning(path, size)
+    if not _TABLES & {suffix.lower() for suffix in path.suffixes[-2:]} or _CONTROLS.search(start):
+        return []
+    return sample_lines(path, "latin-1", size) if not detect_encoding(start) else []

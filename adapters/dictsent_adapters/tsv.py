@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dictsent.adapter import Adapter
 from dictsent.records import Dictionary, Entry, Rejected
-from dictsent_adapters.streams import read_lines, sample_lines, text_encoding
+from dictsent_adapters.streams import legacy_lines, read_lines, sample_lines, text_encoding
 from dictsent_adapters.table import Row, TableOptions, describe_table, read_table
 
 
@@ -26,7 +26,7 @@ class Tsv(Adapter):
         """Whether most of its first lines have several cells with something in them."""
         if not path.suffix:  # README, LICENSE and their like
             return False
-        lines = [line for line in sample_lines(path) if line.strip()]
+        lines = [line for line in sample_lines(path) or legacy_lines(path) if line.strip()]
         rows = [line.split("\t") for line in lines]
         good = [cells for cells in rows if sum(bool(cell.strip()) for cell in cells) > 1]
         return bool(good) and 5 * len(good) >= 3 * len(lines) and not lines[0].startswith(("<", "{", "["))

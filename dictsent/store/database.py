@@ -110,6 +110,9 @@ def _explained(message: str, path: Path) -> StoreError:
         return StoreError("the store is read-only", where=where, hint="change its permissions or name another --store")
     if "full" in message:
         return StoreError("the disk is full; nothing of this source was kept", where=where, hint="make room, try again")
+    if "disk I/O error" in message:
+        what = "the disk cannot be read or takes no more (disk I/O error); nothing of this source was kept"
+        return StoreError(what, where=where, hint="look at the disk, its room and any limit on file sizes")
     if "not a database" in message or "malformed" in message:
         return SchemaError(f"this is no dictsent store ({message})", where=where, hint="name another file with --store")
     if "unable to open" in message:

@@ -125,6 +125,9 @@ def write_records(
 
     Returns:
         definitions read, definitions that were new, records rejected.
+
+    Raises:
+        LanguageError: an entry has no language.
     """
     for statement in _STAGING:
         connection.exec_driver_sql(statement)
@@ -135,10 +138,23 @@ def write_records(
         if isinstance(record, Rejected):
             rejected += 1
             on_reject(record)
+        elif fault := _language_fault(record):
+            rejected += 1
+            on_reject(Rejected("not a language tag", record.place, f"{fault}: {record.headword}"))
         else:
             batch.add(record)
     batch.flush()
     return batch.n - first, batch.new, rejected
+
+
+def _language_fault(entry: Entry) -> str:
+    """The first of the entry's tags that is none, "" where all are; a missing one is the source's fault, not its."""
+    for tag in (entry.language, *(definition.language for definition in entry.definitions)):
+        try:
+            key_language(tag or "und")
+        except LanguageError:
+            return tag
+    return ""
 
 
 def finish_source(connection: Connection, table: Table, *, source: int, counts: tuple[int, int, int]) -> None:

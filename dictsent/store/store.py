@@ -13,7 +13,7 @@ from typing import Self
 
 from sqlalchemy import Connection
 
-from dictsent.errors import EmptyStoreError, LanguageError, StoreError
+from dictsent.errors import EmptyStoreError, LanguageError, SourceError, StoreError
 from dictsent.languages import display_name
 from dictsent.records import Dictionary, Entry, Rejected, fold_space
 from dictsent.store import comparison, ingest, read, removal, replay, search, statistics
@@ -107,6 +107,9 @@ class Store:
         counts = ingest.write_records(connection, records, source=source, on_reject=on_reject)
         search.index_rows(connection, beyond)
         records_read, new, rejected = counts
+        if rejected and not records_read:
+            what = f"none of its {rejected:,} records can be used"
+            raise SourceError(what, where=origin.location, hint="--rejects FILE writes them, and why")
         ingest.finish_source(connection, table, source=source, counts=(records_read, new, rejected + origin.rejected))
         added, lost = removal.differences(connection, source) if older is not None else (0, 0)
         written = read.read_source(connection, self._tables, source)

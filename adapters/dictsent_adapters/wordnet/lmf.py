@@ -1,4 +1,4 @@
-"""WN-LMF files of any wordnet, read by the `wn` library: .xml, also in gzip, bzip2, xz or Zstandard, or in a tar package.
+"""WN-LMF files of any wordnet, read by the `wn` library: .xml, packed in any way streams.py knows, or in a tar file.
 
 Before: a path. After: the WordNet adapter yields the entries. Format: https://globalwordnet.github.io/schemas/
 """
