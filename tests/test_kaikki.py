@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from dictsent.errors import SourceError
 from dictsent.records import Entry, Rejected
 from dictsent_adapters.kaikki import Kaikki, KaikkiOptions, edition_of_names
 
+LANGUAGE = {"lang": "English", "lang_code": "en"}
 SAMPLES = Path(__file__).parent / "adapters" / "kaikki"
 
 
@@ -46,6 +48,27 @@ def test_another_file_is_one_clear_line(tmp_path: Path) -> None:
     assert not Kaikki().matches(path)
     with pytest.raises(SourceError, match="wiktextract"):
         Kaikki().describe(str(path))
+
+
+def test_words_of_several_megabytes_are_read_and_longer_ones_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A word with many translations and inflections is one line of some megabytes, even the first one of a file."""
+    monkeypatch.setattr("dictsent_adapters.kaikki.LONGEST_LINE", 5_000_000)
+
+    def word(name: str, forms: int) -> str:
+        more = [{"form": f"form {number}", "tags": ["plural"]} for number in range(forms)]
+        return json.dumps(
+            {"senses": [{"glosses": [f"A {name}."]}], "pos": "noun", "forms": more, **LANGUAGE, "word": name}
+        )
+
+    path = tmp_path / "words.jsonl"
+    path.write_text("\n".join([word("big", 70_000), word("small", 1), word("huge", 150_000), word("last", 1)]) + "\n")
+    assert identify(str(path), installed()) is Kaikki
+    found = list(Kaikki().read(str(path)))
+    assert [r.headword for r in found if isinstance(r, Entry)] == ["big", "small", "last"]
+    (refused,) = (r for r in found if isinstance(r, Rejected))
+    assert (refused.reason, refused.place) == ("line too long", "line 3")
 
 
 @pytest.mark.data

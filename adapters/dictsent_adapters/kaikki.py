@@ -19,7 +19,7 @@ from dictsent.adapter import Adapter, Options, option
 from dictsent.errors import SourceError
 from dictsent.languages import SEVERAL, key_language
 from dictsent.records import Definition, Dictionary, Entry, Example, Rejected, fold_space
-from dictsent_adapters.streams import read_lines, sample_lines
+from dictsent_adapters.streams import beginning, read_lines, sample_lines
 from dictsent_adapters.tags import tag_of_code
 from dictsent_adapters.wiktionary.layout import editions
 from dictsent_adapters.wiktionary.pages import entry_tag, joined_glosses, tag_key
@@ -27,6 +27,8 @@ from dictsent_adapters.wiktionary.wikitext import holds_markup
 
 SAMPLE = 1 << 18
 """Bytes from which the edition and the languages are told."""
+LONGEST_LINE = 1 << 24
+"""Characters; a word with all its translations and inflections can take a few million."""
 _NAMED = re.compile(r"(?:^|[^a-z])([a-z]{2,3}|simple)-extract\b|^raw-wiktextract-data|kaikki\.org-dictionary-")
 _DATE = re.compile(r"(?<!\d)(20\d{2}-?\d{2}-?\d{2})(?!\d)")
 _SPELLING = frozenset(("alternative", "kanji", "hiragana", "Traditional-Chinese", "Simplified-Chinese", "hanja"))
@@ -80,7 +82,7 @@ class Kaikki(Adapter):
         edition = self._edition(path, [record for record in _sample(path) if _is_word(record)])
         language = tag_of_code("en" if edition == "simple" else edition) or "und"
         wanted = key_language(self.options.language) if self.options.language else ""
-        for number, text, fault in read_lines(path, "utf-8-sig", self.reading):
+        for number, text, fault in read_lines(path, "utf-8-sig", self.reading, limit=LONGEST_LINE):
             if not text.strip():
                 continue
             place = f"line {number}"
@@ -195,8 +197,16 @@ def _parsed(text: str) -> Any:
 
 
 def _sample(path: Path) -> list[Any]:
-    lines = (line for line in sample_lines(path, "utf-8-sig", SAMPLE)[:400] if line.startswith("{"))
-    return [record for record in map(_parsed, lines) if record is not None]
+    lines = sample_lines(path, "utf-8-sig", SAMPLE)
+    if not lines and _begins_a_word(beginning(path, SAMPLE)):
+        lines = sample_lines(path, "utf-8-sig", LONGEST_LINE)
+    return [record for record in map(_parsed, (x for x in lines[:400] if x.startswith("{"))) if record is not None]
+
+
+def _begins_a_word(start: bytes) -> bool:
+    """Whether a file whose first line is a long one may be ours."""
+    keys = (b'"lang_code"', b'"senses"', b'"pos"')
+    return start.removeprefix(b"\xef\xbb\xbf").startswith(b'{"') and any(key in start for key in keys)
 
 
 @lru_cache(maxsize=64)

@@ -146,8 +146,8 @@ class Line(NamedTuple):
     fault: str
 
 
-def read_lines(path: Path, encoding: str, reading: Reading) -> Iterator[Line]:
-    """The lines of a text file, whatever their length, in memory bounded by LINE_LIMIT.
+def read_lines(path: Path, encoding: str, reading: Reading, *, limit: int = LINE_LIMIT) -> Iterator[Line]:
+    """The lines of a text file, whatever their length, in memory bounded by `limit` characters a line.
 
     Args:
         encoding: as detect_encoding gives it. A bad byte spoils its line in UTF-8, the whole file in UTF-16 and 32.
@@ -158,12 +158,12 @@ def read_lines(path: Path, encoding: str, reading: Reading) -> Iterator[Line]:
         text = io.TextIOWrapper(stream, encoding=encoding, errors=errors, newline="\n")
         number = 0
         try:
-            while line := text.readline(LINE_LIMIT):
+            while line := text.readline(limit):
                 number += 1
                 fault = "not UTF-8" if _BAD_BYTE.search(line) else ""
-                if len(line) == LINE_LIMIT and not line.endswith("\n"):
+                if len(line) == limit and not line.endswith("\n"):
                     fault = "line too long"
-                    while (rest := text.readline(LINE_LIMIT)) and not rest.endswith("\n"):
+                    while (rest := text.readline(limit)) and not rest.endswith("\n"):
                         pass
                 if not number % 1000:
                     count_done(stream, reading)
