@@ -267,3 +267,39 @@ def test_export_command(run_cli: Cli) -> None:
     assert (shown.exit_code, shown.stderr) == (0, ""), shown.exc_info
     assert shown.stdout.splitlines()[1:] == ["猫\tcat\t\t\tja"]
     assert "only text forms go to standard output" in run_cli("export", "--to", "hf", "--out", "-").stderr
+
+
+@pytest.mark.parametrize("form", [name for name, form in FORMS.items() if form.write_senses])
+def test_only_the_best_of_near_duplicates_is_written(tmp_path: Path, form: str) -> None:
+    rows = {
+        "one": [("cat", "a large cat."), ("dog", "it barks"), ("owl", "a bird")],
+        "two": [("cat", "A large cat"), ("cat", "a whip"), ("owl", "a bird of the night"), ("dog", "it  barks")],
+    }
+    with Store(tmp_path / "store.db", create=True) as store:
+        for name, meanings in rows.items():
+            records = [
+                Entry(headword=word, language="en", definitions=(Definition(text=text, language="en"),))
+                for word, text in meanings
+            ]
+            origin = Origin(adapter="tsv", location=name, checksum=name)
+            store.ingest(Dictionary(name=name, language="en"), records, origin=origin)
+        others = {("dog", "it barks"), ("owl", "a bird"), ("owl", "a bird of the night"), ("cat", "a whip")}
+        for prefer, best in (((), "a large cat."), (("two",), "A large cat")):
+            out = tmp_path / f"{len(prefer)}{FORMS[form].ending}"
+            done = export(store, out, form=form, near=0.9, prefer=prefer)
+            assert done.definitions == 5
+            assert done.notes == ("1 definitions left out as nearly the same as another of their headword",)
+            with read_again(out, tmp_path / f"again{len(prefer)}.db", language="en") as again:
+                assert pairs(again, "en") == {*others, ("cat", best)}
+        with pytest.raises(StoreError, match="no source is named 'three'"):
+            export(store, tmp_path / "no", form=form, near=0.9, prefer=["three"])
+
+
+def test_forms_that_keep_everything_leave_nothing_out(run_cli: Cli) -> None:
+    Path("words.tsv").write_text("cat\ta pet\ncat\ta pet.\n")
+    run_cli("ingest", "words.tsv", "--lang", "en")
+    done = run_cli("export", "--to", "jsonl", "--near", "0.9")
+    assert (done.exit_code, "jsonl keeps all that every source says; use it with tsv" in done.stderr) == (1, True)
+    done = run_cli("export", "--to", "tsv", "--near", "0.9", "--out", "-")
+    assert done.stdout.splitlines()[1:] == ["cat\ta pet.\t\t\ten"]
+    assert "note: 1 definitions left out" in done.stderr

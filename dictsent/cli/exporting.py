@@ -9,6 +9,7 @@ import shutil
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import click
 
@@ -34,9 +35,27 @@ _FORMS = ("tsv", "jsonl", "parquet", "hf", "defsent", "defsent-plus", "wn-lmf")
     type=click.Path(path_type=Path),
     help="File or folder; - for standard output. [default: by form and language]",
 )
+@click.option(
+    "--near",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    metavar="0.9",
+    help="Of an entry's definitions that are as similar as this, only the best. [default: all]",
+)
+@click.option(
+    "--prefer", multiple=True, metavar="SOURCE", help="With --near: the source whose wording wins; the first, the best."
+)
 @store_option
 @json_option
-def export_command(form: str, language: str, out: Path | None, store: Path, as_json: bool) -> None:
+def export_command(
+    form: str,
+    language: str,
+    out: Path | None,
+    near: float,
+    prefer: tuple[str, ...],
+    store: Path,
+    as_json: bool,
+) -> None:
     """Write the store's dictionaries in another form."""
     from dictsent.export import FORMS, export, standard_name
 
@@ -45,17 +64,20 @@ def export_command(form: str, language: str, out: Path | None, store: Path, as_j
         raise DictsentError(
             "only text forms go to standard output, without --json", where="--out -", hint="name a file"
         )
+    how: dict[str, Any] = {"form": form, "language": tag, "near": near, "prefer": prefer}
     with Store(store) as opened:
         if str(out) == "-":
             with TemporaryDirectory() as folder:
                 file = Path(folder) / "export"
-                export(opened, file, form=form, language=tag)
+                done = export(opened, file, **how)
                 with file.open("rb") as stream:
                     shutil.copyfileobj(stream, sys.stdout.buffer)
-            return
-        done = export(opened, out or standard_name(form, tag), form=form, language=tag)
+        else:
+            done = export(opened, out or standard_name(form, tag), **how)
     for remark in done.notes:
         note(f"note: {remark}")
+    if str(out) == "-":
+        return
     if as_json:
         emit({"path": str(done.path), "form": form, "definitions": done.definitions, "notes": list(done.notes)})
     else:

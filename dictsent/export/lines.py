@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 
+from dictsent.export.choice import Senses
 from dictsent.pairs import split_of
 from dictsent.store import SenseRow, Store, dictionary_of
 from dictsent_adapters.jsonl import dictionary_to_json, entry_to_json
@@ -21,12 +22,12 @@ _FILES = {"train": "train.txt", "dev": "valid.txt", "test": "test.txt"}
 Written = tuple[int, tuple[str, ...]]
 
 
-def chosen_languages(store: Store, language: str) -> list[str]:
+def chosen_languages(store: Senses, language: str) -> list[str]:
     """The given language, or all of the store."""
     return [language] if language else list(store.languages())
 
 
-def write_tsv(store: Store, out: Path, language: str) -> Written:
+def write_tsv(store: Senses, out: Path, language: str) -> Written:
     """A header and one definition a line; the language is the headword's. No cell holds a tab or a line's end."""
     count = 0
     with out.open("w", encoding="utf-8", newline="\n") as file:
@@ -56,7 +57,7 @@ def write_jsonl(store: Store, out: Path, language: str) -> Written:
     return count, ()
 
 
-def write_defsent(store: Store, out: Path, language: str) -> Written:
+def write_defsent(store: Senses, out: Path, language: str) -> Written:
     """Rows `word%dictsent.N, part of speech, source, definition, examples ...` in train.txt, valid.txt and test.txt.
 
     The rows are those of the Oxford set that DefSent was trained on; the split is that of training (8:1:1 by headword).
@@ -78,7 +79,7 @@ def write_defsent(store: Store, out: Path, language: str) -> Written:
     return count, ()
 
 
-def write_defsent_plus(store: Store, out: Path, language: str) -> Written:
+def write_defsent_plus(store: Senses, out: Path, language: str) -> Written:
     """DefSent+'s published form: an entry, a tab, its definitions with <|list_more_def|> between them; UTF-16."""
     count, marked = 0, 0
     with out.open("w", encoding="utf-16", newline="\n") as file:

@@ -16,9 +16,10 @@ from typing import Any
 
 from lxml import etree
 
+from dictsent.export.choice import Senses
 from dictsent.export.lines import chosen_languages
 from dictsent.languages import display_name
-from dictsent.store import SenseRow, Store
+from dictsent.store import SenseRow
 
 _DOCTYPE = '<!DOCTYPE LexicalResource SYSTEM "http://globalwordnet.github.io/schemas/WN-LMF-1.1.dtd">'
 _PARTS = (
@@ -31,7 +32,7 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 Written = tuple[int, tuple[str, ...]]
 
 
-def write_lmf(store: Store, out: Path, language: str) -> Written:
+def write_lmf(store: Senses, out: Path, language: str) -> Written:
     """All entries, then all synsets of each lexicon, streamed."""
     writer = _Writer()
     with out.open("wb") as stream, etree.xmlfile(stream, encoding="UTF-8") as file:
@@ -48,7 +49,7 @@ class _Writer:
     def __init__(self) -> None:
         self.count = self.lost = 0
 
-    def write_lexicon(self, file: Any, store: Store, tag: str) -> None:
+    def write_lexicon(self, file: Any, store: Senses, tag: str) -> None:
         lexicon = f"dictsent-{tag.lower()}"
         with file.element("Lexicon", **self._lexicon(store, lexicon, tag)):
             for _, group in groupby(store.senses(tag), key=lambda sense: sense.entry):
@@ -63,7 +64,7 @@ class _Writer:
                     shared.add(synset)
                 file.write(self._synset(synset, sense))
 
-    def _lexicon(self, store: Store, lexicon: str, tag: str) -> dict[str, str]:
+    def _lexicon(self, store: Senses, lexicon: str, tag: str) -> dict[str, str]:
         sources = [s for s in store.sources() if s.language in (tag, "mul", "")]
         values = {
             "id": lexicon,

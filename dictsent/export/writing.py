@@ -6,37 +6,41 @@ Before: the command line. After: lines.py, columns.py or lmf.py writes the form 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dictsent.errors import StoreError
+from dictsent.errors import PairsError, StoreError
 from dictsent.export import columns, lines, lmf
+from dictsent.export.choice import Choice, Senses
 from dictsent.store import Store
 
-Write = Callable[[Store, Path, str], tuple[int, tuple[str, ...]]]
-"""Store, where to write, language or ""; gives the number of definitions and remarks for the user."""
+Written = tuple[int, tuple[str, ...]]
+"""The number of definitions, and remarks for the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a form is written: a file of that ending, "" for a folder; sources kept apart or not; text or not."""
+    """How a form is written: a file of that ending, "" for a folder; text or not.
 
-    write: Write
+    A form holds each definition once (`write_senses`), or each source with all it says (`write_sources`).
+    """
+
     ending: str
-    keeps_sources: bool = False
     is_text: bool = False
+    write_senses: Callable[[Senses, Path, str], Written] | None = None
+    write_sources: Callable[[Store, Path, str], Written] | None = None
 
 
 FORMS: Mapping[str, Form] = {
-    "tsv": Form(lines.write_tsv, ".tsv", is_text=True),
-    "jsonl": Form(lines.write_jsonl, ".jsonl", keeps_sources=True, is_text=True),
-    "parquet": Form(columns.write_parquet, ".parquet", keeps_sources=True),
-    "hf": Form(columns.write_dataset, "", keeps_sources=True),
-    "defsent": Form(lines.write_defsent, ""),
-    "defsent-plus": Form(lines.write_defsent_plus, ".txt"),
-    "wn-lmf": Form(lmf.write_lmf, ".xml"),
+    "tsv": Form(".tsv", is_text=True, write_senses=lines.write_tsv),
+    "jsonl": Form(".jsonl", is_text=True, write_sources=lines.write_jsonl),
+    "parquet": Form(".parquet", write_sources=columns.write_parquet),
+    "hf": Form("", write_sources=columns.write_dataset),
+    "defsent": Form("", write_senses=lines.write_defsent),
+    "defsent-plus": Form(".txt", write_senses=lines.write_defsent_plus),
+    "wn-lmf": Form(".xml", write_senses=lmf.write_lmf),
 }
 
 
@@ -61,16 +65,30 @@ def standard_name(form: str, language: str) -> Path:
     return Path(f"{language or 'dictsent'}{ending or '-' + form}")
 
 
-def export(store: Store, out: Path, *, form: str, language: str = "") -> Exported:
-    """Write the store, or the entries of one language, in one of FORMS.
+def export(
+    store: Store, out: Path, *, form: str, language: str = "", near: float = 0.0, prefer: Sequence[str] = ()
+) -> Exported:
+    """Write the store, or the entries of one language, in one of FORMS; `near` and `prefer` as in Choice.
 
     Raises:
         StoreError: the place is in use or cannot be written. EmptyStoreError, LanguageError: nothing to write.
+        PairsError: near-duplicates are to be left out of a form that keeps everything.
     """
     store.require(language or next(iter(store.languages()), "und"))
-    kind = FORMS[form]
+    choice, kind = Choice(store, near, tuple(prefer)), FORMS[form]
+    if (near or prefer) and kind.write_senses is None:
+        what = f"{form} keeps all that every source says"
+        raise PairsError(
+            what, where="--near", hint=f"use it with {', '.join(n for n in FORMS if FORMS[n].write_senses)}"
+        )
     with _appearing(out, folder=not kind.ending) as partial:
-        count, notes = kind.write(store, partial, language)
+        if kind.write_senses is not None:
+            count, notes = kind.write_senses(choice, partial, language)
+        else:
+            assert kind.write_sources is not None
+            count, notes = kind.write_sources(store, partial, language)
+    if left_out := sum(choice.left_out.values()):
+        notes = (*notes, f"{left_out:,} definitions left out as nearly the same as another of their headword")
     return Exported(out, form, count, notes)
 
 
