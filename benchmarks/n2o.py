@@ -42,7 +42,7 @@ def main() -> None:
     overlap = n2o({"a": found, "b": found}, [k]).mean(k)[0, 1]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
-        f"{queries} queries, {sentences:,} sentences, {dimensions} wide, k = {k}: {seconds:.1f} s ({spent:.1f} of CPU), "
+        f"{queries} queries, {sentences:,} sentences, {dimensions} wide, k = {k}: {seconds:.1f} s (CPU {spent:.1f}), "
         f"{peak:,.0f} MB in all ({before:,.0f} MB of them vectors), N2O with itself {overlap}",
         flush=True,
     )
@@ -50,7 +50,7 @@ def main() -> None:
     _, recall = projected_neighbours(blocks, drawn, k)
     seconds, spent = time.perf_counter() - start, time.process_time() - spent
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"projected: {seconds:.1f} s ({spent:.1f} of CPU) with its recall, {recall:.3f}; {peak:,.0f} MB in all")
+    print(f"projected: {seconds:.1f} s (CPU {spent:.1f}) with its recall, {recall:.3f}; {peak:,.0f} MB in all")
 
 
 if __name__ == "__main__":

@@ -262,7 +262,7 @@ def words_command(
     with Store(store) as opened:
         pairs = select(opened, PairSettings(language=tag, limit=limit))
     queries = pairs.test if split == "test" else pairs.dev
-    variant = "entries-filtered" if filtered else "entries"
+    variant = ranked("entries-filtered" if filtered else "entries", limit)
 
     def work(system: TextEncoder, progress: Callable[[int, int], None]) -> list[Score]:
         ranking = entry_scores(system, queries, pairs.all(), filtered=filtered, progress=progress)
@@ -278,6 +278,11 @@ def words_command(
     else:
         show_words(scores)
     check(scores, expect)
+
+
+def ranked(candidates: str, limit: int | None) -> str:
+    """The variant of word prediction: a limited store has fewer candidates, so its figures are others."""
+    return f"{candidates}, limit {limit}" if limit else candidates
 
 
 def show_words(scores: dict[str, list[Score]]) -> None:

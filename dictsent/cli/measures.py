@@ -171,7 +171,7 @@ def exposure_command(
 @click.option(
     "--protocol", type=click.Choice(["paper", "mteb"]), default="mteb", show_default=True, help="Whose choice of sets."
 )
-@click.option("--revision", default="", help="Of the data set on the hub, with one --set; by default the one mteb scores.")
+@click.option("--revision", default="", help="On the hub, with one --set; by default what mteb scores.")
 def fetch_command(language: str, names: tuple[str, ...], protocol: str, revision: str) -> None:
     """Fetch similarity sets from the hub into the cache, where `eval sts` finds them."""
     from dictsent.errors import TaskError

@@ -21,6 +21,7 @@ from dictsent.cli.evaluation import (
     figure,
     lang_option,
     models_argument,
+    ranked,
 )
 from dictsent.cli.options import json_option, runs_option, store_option
 from dictsent.cli.show import emit, note, table, working
@@ -201,6 +202,7 @@ def gather(store: Path, language: str, others: Sequence[str], *, concepts: int, 
         corpus=corpus,
         queried=queried,
         k=k,
+        ranked=ranked("entries", limit),
     )
 
 

@@ -15,9 +15,11 @@ from typing import Any
 from dictsent.errors import TaskError
 from dictsent.report import plots
 from dictsent.report.page import Section, page, plot, write
+from dictsent.report.seeds import mean_scores, seed_groups
 from dictsent.report.spaces import PORTRAIT, spaces
 from dictsent.report.tables import WRITERS, Table, to_html
 from dictsent.tasks.data import SEVEN
+from dictsent.tasks.unscored import SHOWN, meaning
 from dictsent.tasks.words import METRICS
 
 UNEXPOSED, NOT_IN_STORE = "-unexposed", "-not-in-store"
@@ -74,9 +76,23 @@ def write_report(folders: Sequence[Path], out: Path) -> None:
 
 
 def score_tables(runs: Sequence[Run]) -> list[Table]:
-    """The papers' tables: English similarity, other sets, word prediction, transfer; only those with figures."""
-    tables = [_english(runs), _others(runs), _words(runs), _transfer(runs)]
+    """The papers' tables: English similarity, other sets, word prediction, transfer, and what needs no annotated data.
+
+    Runs that differ in their seed only also stand as one, with mean and deviation. Only tables with figures.
+    """
+    runs = [*runs, *_systems(runs)]
+    tables = [_english(runs), _others(runs), _words(runs), _transfer(runs), _unscored(runs)]
     return [table for table in tables if table is not None]
+
+
+def _systems(runs: Sequence[Run]) -> list[Run]:
+    """For each group of seeds a run that holds their means."""
+    found = []
+    for group in seed_groups([run.record for run in runs]):
+        members = [runs[number] for number in group]
+        name = f"{members[0].name} and {len(members) - 1} other seed{'s' * (len(members) > 2)}, mean ± s.d."
+        found.append(Run(name, members[0].folder, {"scores": mean_scores([run.scores() for run in members])}))
+    return found
 
 
 def _pick(run: Run, **wanted: Any) -> dict[str, Any] | None:
@@ -87,6 +103,8 @@ def _figure(score: Mapping[str, Any] | None, digits: int = 2) -> str:
     if score is None or score.get("value") is None:
         return "-"
     text = f"{score['value']:.{digits}f}"
+    if "deviation" in score:
+        return f"{text} ± {score['deviation']:.{digits}f}"
     bounds = score.get("interval")
     return f"{text}\n[{bounds[0]:.{digits}f}, {bounds[1]:.{digits}f}]" if bounds else text
 
@@ -147,6 +165,22 @@ def _transfer(runs: Sequence[Run]) -> Table | None:
             found = {s["task"]: s for s in scores if s["protocol"] == protocol}
             rows.append((name, protocol, *(_figure(found.get(task)) for task in tasks)))
     return Table("Transfer: accuracy x100", ("run", "protocol", *tasks), tuple(rows), left=2) if rows else None
+
+
+def _unscored(runs: Sequence[Run]) -> Table | None:
+    """What needs no people's scores: a row a figure, with what it means."""
+    keys: dict[tuple[str, str, str, str], tuple[int, float | None]] = {}
+    for kind in SHOWN:
+        for s in (s for run in runs for s in run.scores() if (s["task"], s["metric"]) == kind and s["task"] != "words"):
+            keys.setdefault((*kind, s["language"], s["variant"]), (s["n"], s.get("chance")))
+    rows = []
+    for (task, metric, language, variant), (n, chance) in keys.items():
+        wanted = {"task": task, "metric": metric, "language": language, "variant": variant}
+        cells = (_figure(_pick(run, **wanted), 4) for run in runs)
+        low = "" if chance is None else f"{chance:.4f}"
+        rows.append((f"{task} {metric}", language, variant, meaning(task, metric), f"{n:,}", *cells, low))
+    columns = ("measure", "language", "of", "what it says", "n", *(run.name for run in runs), "by chance")
+    return Table("Figures that need no annotated data", columns, tuple(rows), left=4) if rows else None
 
 
 def _missing(tables: Sequence[Table]) -> str:

@@ -54,6 +54,7 @@ class Material:
     Attributes:
         queries: held-out pairs of `split`; entries: all pairs, whose headwords are the candidates.
         glosses: concepts shared with other languages, a pair of languages each.
+        ranked: what `entries` are, for the scores' variant: "entries", or a part of them.
         corpus: distinct definitions; queried: (samples, q) numbers of those whose neighbours are compared.
     """
 
@@ -65,6 +66,7 @@ class Material:
     corpus: Sequence[str]
     queried: Ids
     k: int
+    ranked: str = "entries"
 
 
 def corpus_queries(corpus: int, *, k: int, seed: int = 0) -> tuple[Ids, int]:
@@ -94,7 +96,7 @@ def unscored(
     """
     encoder = system if isinstance(system, Fitted) else Remembered(system)
     ranking = entry_scores(encoder, material.queries, material.entries, progress=progress)
-    scores = word_scores(ranking, language=material.language, split=material.split)
+    scores = word_scores(ranking, language=material.language, split=material.split, variant=material.ranked)
     for pairs in material.glosses:
         scores += gloss_scores(encoder, pairs, progress=progress)
     fit(encoder, material.corpus)
