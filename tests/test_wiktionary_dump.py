@@ -246,3 +246,15 @@ def test_both_readings_tell_how_far_they_are(tmp_path: Path) -> None:
     assert first_share(path) * size - 1 <= adapter.reading.done <= size == adapter.reading.total
     assert len(list(records)) == 199
     assert adapter.reading.done == size
+
+
+def test_headings_that_name_no_known_language_are_told(tmp_path: Path) -> None:
+    strange = page("foo", "==Klingonesque==\n===Noun===\n# A foo.\n")
+    path = write(tmp_path / "a", noun(1), strange, page("bar", "==Swahili==\n===Noun===\n# A bar.\n"))
+    assert read(path)[1].reading.notes == []
+    for told in ({"language": "sw"}, {"all_languages": True}):
+        _, adapter = read(path, **told)
+        assert "left out: 'Klingonesque' 1" in adapter.reading.notes[0]
+        assert adapter.reading.counts["unknown languages"] == 1
+    with pytest.raises(SourceError, match=r"no entries in Klingon: .*unknown: 'Klingonesque' 1"):
+        read(path, language="tlh")

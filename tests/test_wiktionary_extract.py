@@ -94,6 +94,33 @@ def test_what_a_line_shows(line: str, gloss: str | None) -> None:
     assert found == ([(gloss,)] if gloss else [])
 
 
+def test_the_reference_of_an_example_is_its_source() -> None:
+    page = (
+        "== Haus ({{Sprache|Deutsch}}) ==\n=== {{Wortart|Substantiv|Deutsch}} ===\n{{Bedeutungen}}\n:[1] ein Gebäude\n"
+    )
+    page += "{{Beispiele}}\n:[1] „Das ''Haus'' steht.“<ref>Ein [[Buch]], 1999</ref>\n:[1] Ein Haus.<ref name=\"x\" />\n"
+    (sense,) = extract(page + ":[1] Noch eins.<ref>offen\n", title="Haus", edition="de")
+    assert [(e.text, e.source) for e in sense.examples] == [
+        ("„Das Haus steht.“", "Ein Buch, 1999"),
+        ("Ein Haus.", ""),
+        ("Noch eins.", ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("head", "spellings"),
+    [
+        ("'''[[辞]][[典]]'''（じてん）", ("じてん",)),
+        ("'''わらう'''【[[笑]]う・[[咲]]う】", ("笑う", "咲う")),
+        ("{{ja-noun|じてん}}\n'''辞典'''（古語）", ("じてん",)),
+        ("'''辞典''' （固有名詞）", ()),
+    ],
+)
+def test_japanese_readings_are_spellings(head: str, spellings: tuple[str, ...]) -> None:
+    (sense,) = extract(f"=={{{{L|ja}}}}==\n===名詞===\n{head}\n#言葉の意味。（ほん）\n", title="x", edition="ja")
+    assert sense.spellings == spellings
+
+
 def test_plain_bodies_are_expanded_and_lua_is_not() -> None:
     bodies = {
         "Template:greet": "{{#if:{{{1|}}}|hello {{{1}}}|hello}}{{{2|!}}}",

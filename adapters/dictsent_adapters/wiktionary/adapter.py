@@ -23,6 +23,8 @@ from dictsent_adapters.wiktionary.pages import Task, entry_tag, tag_key
 from dictsent_adapters.wiktionary.workers import read_blocks
 
 FEWEST_USABLE = 0.01
+MOST_UNKNOWN = 4_000
+"""Distinct headings remembered that name no known language."""
 LICENCE = "CC BY-SA 4.0"
 _DATE = re.compile(r"(?<!\d)(20\d{6})(?!\d)")
 
@@ -47,6 +49,7 @@ class Wiktionary(Adapter):
     def __init__(self, options: WiktionaryOptions | None = None) -> None:
         super().__init__(options)
         self._languages: Counter[str] = Counter()
+        self._unknown: Counter[str] = Counter()
 
     def matches(self, path: Path) -> bool:
         """A file whose root element is <mediawiki>, whatever its name."""
@@ -85,6 +88,10 @@ class Wiktionary(Adapter):
             collected = self._collect(path, head, Path(folder))
             task = Task(layout.code, self._language(layout), head.namespaces, collected.templates)
             yield from self._read(collected.text, task)
+        if self._unknown and (self.options.all_languages or self.options.language):
+            self.reading.notes.append(
+                f"headings that name no language known here, their words left out: {self._names()}"
+            )
         self._judge(path, layout)
 
     def _collect(self, path: Path, head: Head, folder: Path) -> Collected:
@@ -115,6 +122,9 @@ class Wiktionary(Adapter):
                 break
             counts.update({name: count for name, count in outcome.counts.items() if count})
             self._languages.update(outcome.languages)
+            self._unknown.update(outcome.unknown)
+            if len(self._unknown) > MOST_UNKNOWN:
+                self._unknown = Counter(dict(self._unknown.most_common(MOST_UNKNOWN // 2)))
             yield from outcome.records
         self.reading.notes += file.notes
 
@@ -135,6 +145,11 @@ class Wiktionary(Adapter):
             return key_language(self.options.language)
         return tag_key(str(layout.option("own_language", layout.code)))
 
+    def _names(self) -> str:
+        """The commonest headings that name no known language."""
+        more = ", ..." if len(self._unknown) > 8 else ""
+        return ", ".join(f"{name!r} {count:,}" for name, count in self._unknown.most_common(8)) + more
+
     def _judge(self, path: Path, layout: Layout) -> None:
         """Raise where next to nothing could be used, and say what was met instead."""
         counts = self.reading.counts
@@ -151,9 +166,10 @@ class Wiktionary(Adapter):
         what = f"no entries in {display_name(wanted)}" if wanted else "no entries"
         if counts["pages with entries"]:
             what = f"only {counts['pages with entries']:,} pages hold entries"
-        found = ", ".join(f"{_name_of(code)} {n:,}" for code, n in self._languages.most_common(4))
+        found = ", ".join(f"{_name_of(code)} {n:,}" for code, n in self._languages.most_common(5) if code != "und")
         parts = [f"{content:,} dictionary pages read as the {layout.code} edition", seen]
         parts.append(f"sections of other languages: {found}" if found else "no language section was recognised")
+        parts.append(f"unknown: {self._names()}" if self._unknown else "")
         raise SourceError(
             f"{what}: {'; '.join(part for part in parts if part)}",
             where=str(path),

@@ -18,8 +18,12 @@ from dictsent_adapters.wiktionary.lists import SHAPES, Group, Item, numbered_par
 from dictsent_adapters.wiktionary.render import Renderer
 from dictsent_adapters.wiktionary.senses import Context, Sense, SenseBuilder
 from dictsent_adapters.wiktionary.templates import Bodies, Expander
-from dictsent_adapters.wiktionary.wikitext import plain, prepare
+from dictsent_adapters.wiktionary.wikitext import plain, prepare, unlink
 
+LONGEST_NAME = 60
+"""Characters kept of a heading that names no known language."""
+
+_BETWEEN_READINGS = re.compile(r"[、,・\s]+")
 _DIGITS = re.compile(r"\d+")
 _ITEM = re.compile(r"(?:\A|\n)[ \t]*#")
 _WORD_LINK = re.compile(r"\[\[([^\[\]|#:]+)(?:[|#][^\[\]]*)?\]\]")
@@ -32,11 +36,13 @@ class Page:
     Attributes:
         senses: in the page's order, with the rejects among them.
         skipped: language sections left out, by code.
+        unknown: headings that stand where a language does and name none that is known.
         blank: definition lines without a text.
     """
 
     senses: list[Sense | Rejected] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
+    unknown: Counter[str] = field(default_factory=Counter)
     blank: int = 0
 
 
@@ -127,7 +133,7 @@ class _Reader:
                 parts.append(text[start + 1 : match.start()])
             start, wanted = match.start(), self.wanted(heading.value)
             if not wanted:
-                self.page.skipped[heading.value] += 1
+                self._skip(heading)
         if wanted:
             parts.append(text[start + 1 :])
         return parts
@@ -199,7 +205,14 @@ class _Reader:
         self.context = Context(heading.value, place=self.context.place)
         self.speech_start = len(self.builder.found.senses)
         if self._left_out() and self.layout.language_heading is None:
-            self.page.skipped[heading.value] += 1
+            self._skip(heading)
+        elif heading.value == "und":
+            self.page.unknown[heading.title[:LONGEST_NAME]] += 1
+
+    def _skip(self, heading: Heading) -> None:
+        self.page.skipped[heading.value] += 1
+        if heading.value == "und":
+            self.page.unknown[heading.title[:LONGEST_NAME]] += 1
 
     def _etymology(self, heading: Heading) -> None:
         digits = _DIGITS.search(heading.title)
@@ -221,6 +234,8 @@ class _Reader:
             return
         if heading.kind == "unknown" and not self._may_define(section, body):
             return
+        if self.layout.readings and context.language == self.layout.option("own_language", self.layout.code):
+            self.spellings += _readings(body, self.layout.readings)
         if heading.kind == "unknown" and heading.title and not context.heading:
             context = replace(context, heading=heading.title)
         if heading.kind == "definitions" and not context.heading:
@@ -288,6 +303,13 @@ class _Reader:
 
 def _holds_item(body: str) -> bool:
     return "#" in body and _ITEM.search(body) is not None
+
+
+def _readings(body: str, patterns: tuple[re.Pattern[str], ...]) -> list[str]:
+    """The word in its other scripts as the line above the definitions gives it: `'''氷'''（こおり）`."""
+    head = unlink(body.split("\n#", 1)[0])
+    found = [match[1] for pattern in patterns for match in pattern.finditer(head)]
+    return [word for words in found for word in _BETWEEN_READINGS.split(words) if word]
 
 
 def _linked_words(body: str) -> list[str]:

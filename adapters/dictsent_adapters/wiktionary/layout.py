@@ -66,6 +66,7 @@ class Layout:
     language_heading: re.Pattern[str] | None = None
     language_templates: tuple[re.Pattern[str], ...] = ()
     form_patterns: tuple[re.Pattern[str], ...] = ()
+    readings: tuple[re.Pattern[str], ...] = ()
     not_examples: re.Pattern[str] | None = None
     subpages: re.Pattern[str] | None = None
     known: dict[tuple[int, str], Heading] = field(default_factory=dict)
@@ -248,6 +249,7 @@ def _build(data: dict[str, Any], layers: list[dict[str, Any]], *, guessed: bool)
         language_heading=None if data.get("line_languages") else _language_pattern(data.get("language_level", 2)),
         language_templates=tuple(re.compile(p, re.IGNORECASE) for p in patterns.get("language", [])),
         form_patterns=tuple(re.compile(p, re.IGNORECASE) for p in patterns.get("form_of", [])),
+        readings=tuple(re.compile(p, re.MULTILINE) for p in patterns.get("reading", [])),
         not_examples=re.compile("|".join(refuse), re.IGNORECASE) if refuse else None,
         subpages=re.compile("|".join(subpages), re.IGNORECASE) if subpages else None,
     )

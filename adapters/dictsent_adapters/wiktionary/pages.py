@@ -45,11 +45,12 @@ class Task:
 
 @dataclass(slots=True)
 class Outcome:
-    """What a block gave: records in order, counts, language sections left out, and how far the file has been read."""
+    """What a block gave: records in order, counts, language sections left out and unknown, how far the file is read."""
 
     records: list[Entry | Rejected] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     languages: Counter[str] = field(default_factory=Counter)
+    unknown: Counter[str] = field(default_factory=Counter)
     done: int = 0
     damage: str = ""
 
@@ -100,7 +101,10 @@ class PageReader:
         entries = list(self._entries(title, found.senses, place, counts))
         outcome.records += entries
         counts["blank definition lines"] += found.blank
-        counts["other languages"] += sum(found.skipped.values())
+        counts["other languages"] += sum(found.skipped.values()) - found.skipped["und"]
+        counts["unknown languages"] += sum(found.unknown.values())
+        if found.unknown:
+            outcome.unknown.update(found.unknown)
         counts["pages with entries"] += any(isinstance(entry, Entry) for entry in entries)
         if found.skipped:
             outcome.languages.update(found.skipped)

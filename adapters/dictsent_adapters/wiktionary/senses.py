@@ -263,10 +263,19 @@ class SenseBuilder:
                 quoting = False
             elif marks or self.layout.option("plain_examples"):
                 shown = _EXAMPLE_WORD.sub("", shown)
-                made.append(self._split(rendered, shown, language))
+                made.append(self._cited(self._split(rendered, shown, language), text))
                 own = language == self.layout.code
                 open_marks, quoting = len(marks), marks.endswith("*") and (own or _is_source(text))
         return tuple(example for example in made if example.text)
+
+    def _cited(self, example: Example, text: str) -> Example:
+        """An example with what its first `<ref>` says as its source, where the line names none itself."""
+        start = -1 if example.source else text.find("<ref")
+        opened, end = text.find(">", start) + 1, text.find("</ref", start)
+        if start < 0 or not 0 < opened <= end or text[opened - 2] == "/":
+            return example
+        source = self.renderer.plain(text[opened:end])
+        return example if holds_markup(source) else replace(example, source=source)
 
     def _quoted(self, made: list[Example], example: Example, below: bool) -> Example:
         """A quotation template below a line that names the source."""

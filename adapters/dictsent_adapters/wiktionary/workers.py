@@ -109,7 +109,8 @@ _DEFINITIONS, _EXAMPLES = _ENTRY.index("definitions"), _DEFINITION.index("exampl
 def _packed(outcome: Outcome) -> bytes:
     """An outcome as bytes: its records as tuples of their fields, which costs a third of pickling them."""
     records = [_flat_entry(r) if isinstance(r, Entry) else (False, _of_rejected(r)) for r in outcome.records]
-    return marshal.dumps((records, dict(outcome.counts), dict(outcome.languages), outcome.done, outcome.damage))
+    counters = [dict(counter) for counter in (outcome.counts, outcome.languages, outcome.unknown)]
+    return marshal.dumps((records, counters, outcome.done, outcome.damage))
 
 
 def _flat_entry(entry: Entry) -> tuple[bool, _Fields]:
@@ -127,9 +128,10 @@ def _flat_definition(definition: Definition) -> _Fields:
 
 
 def _unpacked(data: bytes) -> Outcome:
-    records, counts, languages, done, damage = marshal.loads(data)
+    records, counters, done, damage = marshal.loads(data)
     made = [_entry(values) if is_entry else Rejected(*values) for is_entry, values in records]
-    return Outcome(made, Counter(counts), Counter(languages), done, damage)
+    counts, languages, unknown = (Counter[str](counter) for counter in counters)
+    return Outcome(made, counts, languages, unknown, done, damage)
 
 
 def _entry(values: _Fields) -> Entry:
