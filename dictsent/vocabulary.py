@@ -67,7 +67,7 @@ def pieces(tokenizer: PreTrainedTokenizerBase, headwords: Iterable[str]) -> dict
     """
     words = list(dict.fromkeys(headwords))
     special = set(tokenizer.all_special_ids)
-    mark = tokenizer.convert_tokens_to_ids(_WORD_START)
+    mark = tokenizer.get_vocab().get(_WORD_START)
     found: dict[str, tuple[int, ...]] = {}
     for word, ids in zip(words, _encode(tokenizer, [f" {word}" for word in words]), strict=True):
         kept = tuple(token for token in ids if token != mark) or tuple(ids)

@@ -134,7 +134,7 @@ def test_killed_interrupted_terminated_and_resumed(run_cli: Callable[..., Any], 
     (run,) = [p for p in Path("runs").iterdir() if not p.name.startswith(".")]
     one, two = load_file("whole/model.safetensors"), load_file(run / "model.safetensors")
     assert all(torch.equal(one[name], two[name]) for name in one)
-    assert not list(Path("runs").glob(".*"))
+    assert not list(Path("runs").glob(".*.work"))
 
 
 def test_resume_says_what_it_cannot(run_cli: Callable[..., Any], tiny_bert: Path) -> None:

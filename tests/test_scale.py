@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors.torch import load_file
+from test_cli import MANY as WORDS_FILE
 from test_training import MANY, settings_for
 
 from dictsent.encoder import Encoder
 from dictsent.errors import TrainingError
 from dictsent.memory import enough_memory
 from dictsent.objective import EntryLoss
-from dictsent.train import train
+from dictsent.pairs import PairSettings, select
+from dictsent.precision import has_bf16
+from dictsent.store import Store
+from dictsent.table import table_store
+from dictsent.train import Trained, train
 from dictsent.train.batches import Shares
 from dictsent.train.flags import parse_flags
 
@@ -169,3 +178,130 @@ def test_entries_that_do_not_fit_are_one_line(tiny_bert: Path, monkeypatch: pyte
 def test_other_errors_are_left_alone() -> None:
     with pytest.raises(RuntimeError, match="shape"), enough_memory("--limit"):
         raise RuntimeError("shape mismatch")
+
+
+def test_entries_are_built_once_while_nothing_changes(
+    tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dictsent.train import entries as module
+
+    built: list[str] = []
+    plain = module.build
+    monkeypatch.setattr(module, "build", lambda *a, **k: (built.append("x"), plain(*a, **k))[1])
+    start = Encoder.load(tiny_bert)
+    start.cache = tmp_path
+
+    def trained(**more: object) -> Trained:
+        return train(start, MANY, settings_for("defsent-plus", pst=1, **more))
+
+    first = trained(seed=0)
+    assert len(built) == 1
+    second = trained(seed=1)
+    assert len(built) == 1
+    assert first.space is not None
+    assert second.space is not None
+    assert torch.equal(first.space.matrix, second.space.matrix)
+    assert first.space.row_of == second.space.row_of
+    trained(entries="ac")
+    trained(isotropy="zca")
+    assert len(built) == 3
+    with torch.no_grad():
+        next(start.backbone.parameters()).add_(0.01)
+    trained()
+    assert len(built) == 4
+
+
+@pytest.mark.skipif(not has_bf16(torch.device("cpu")), reason="this processor has no bfloat16")
+def test_bfloat16_is_used_where_asked_and_said(tiny_bert: Path) -> None:
+    start = Encoder.load(tiny_bert)
+    plain, half = (
+        train(start, MANY, settings_for("defsent-plus", pst=1, precision=name)) for name in ("float32", "bf16")
+    )
+    assert [run.log[0].precision for run in (plain, half)] == ["float32", "bf16"]
+    assert plain.space is not None
+    assert half.space is not None
+    assert not torch.equal(plain.space.matrix, half.space.matrix)
+    torch.testing.assert_close(plain.space.matrix, half.space.matrix, atol=0.05, rtol=0.05)
+    assert all(tensor.dtype == torch.float32 for tensor in half.encoder.backbone.state_dict().values())
+
+
+@pytest.mark.parametrize("form", ["parquet", "hf"])
+def test_a_table_gives_the_pairs_of_the_store(form: str, run_cli: Callable[..., Any], tiny_bert: Path) -> None:
+    Path("words.tsv").write_text(WORDS_FILE)
+    Path("more.tsv").write_text("word\tdefinition\ncat\tA  <b>beast</b> that purrs\nCat\tanother cat of the city\n")
+    for name in ("words.tsv", "more.tsv"):
+        assert run_cli("ingest", name, "--lang", "en").exit_code == 0
+    assert run_cli("export", "--to", form, "--out", "table").exit_code == 0
+    source = table_store("table", Path("cache"))
+    for settings_ in (PairSettings(language="en"), PairSettings(language="en", near=0.9, dedup="paper", limit=20)):
+        with Store("dictsent.db") as one, Store(source) as two:
+            expected, got = select(one, settings_), select(two, settings_)
+            assert [s.name for s in one.sources()] == [s.name for s in two.sources()]
+        for split in ("train", "dev", "test"):
+            assert [(p.headword, p.definition, p.split) for p in getattr(got, split)] == [
+                (p.headword, p.definition, p.split) for p in getattr(expected, split)
+            ]
+        assert (got.left_out, got.changed) == (expected.left_out, expected.changed)
+    assert table_store("table", Path("cache")) == source
+    told = ("train", "--encoder", tiny_bert, "--pst", "1", "--split", "none")
+    results = [json.loads(run_cli(*told, *more, "--json").stdout) for more in ((), ("--data", "table"))]
+    weights = [load_file(Path(result["run"]) / "model.safetensors") for result in results]
+    assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
+    assert results[0]["sources"][0]["name"] == results[1]["sources"][0]["name"]
+
+
+def test_a_data_set_is_streamed_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dictsent import table
+
+    folder = tmp_path / "owner"
+    folder.mkdir()
+    for split, words in (("train", ["cat", "dog"]), ("test", ["river"])):
+        rows = [json.dumps({"word": word, "definition": f"the {word} of the city"}) for word in words]
+        (folder / f"{split}.jsonl").write_text("\n".join(rows) + "\n")
+    monkeypatch.setattr(table, "_parts", lambda name: (str(folder),))
+    with Store(table.table_store("owner/set", tmp_path / "cache", language="en")) as store:
+        pairs = select(store, PairSettings(language="en", split="none"))
+    assert [(p.headword, p.definition) for p in pairs.train] == [
+        (word, f"the {word} of the city") for word in ("cat", "dog", "river")
+    ]
+
+
+def test_data_that_cannot_be_had_is_one_line(run_cli: Callable[..., Any], tiny_bert: Path) -> None:
+    Path("note.txt").write_text("no dictionary\n")
+    for source, said in (("no/such-set", "cannot be read"), ("note.txt", "not.*recognised|no dictionary|no adapter")):
+        result = run_cli("train", "--encoder", tiny_bert, "--data", source)
+        assert result.exit_code == 1
+        lines = [line for line in result.stderr.splitlines() if line.startswith("Error: ")]
+        assert len(lines) == 1
+        assert re.search(said, lines[0]), lines[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("launcher", ["torchrun", "accelerate"])
+def test_the_command_by_two_processes(launcher: str, run_cli: Callable[..., Any], still_bert: Path) -> None:
+    Path("words.tsv").write_text(WORDS_FILE)
+    assert run_cli("ingest", "words.tsv", "--lang", "en").exit_code == 0
+    accelerate = ["-m", "accelerate.commands.launch", "--cpu", "--num_processes", "2", "--num_machines", "1"]
+    accelerate += ["--mixed_precision", "no", "--dynamo_backend", "no", "--main_process_port", "0"]
+    start = accelerate if launcher == "accelerate" else ()
+    told = ["-m", "dictsent", "train", "--encoder", str(still_bert), "--pst", "2", "--batch-size", "8"]
+    done = together(*told, "--json", launcher=start)
+    assert done.returncode == 0, done.stderr
+    (line,) = done.stdout.splitlines()
+    record = json.loads(line)
+    assert [step["processes"] for step in record["steps"]] == [2, 2]
+    assert done.stderr.count("definitions to train on") == 1
+    assert sorted(p.name for p in Path("runs").iterdir()) == [".cache", "en-defsent-plus-1"]
+    alone = json.loads(run_cli(*told[2:], "--json").stdout)
+    assert record["steps"][0]["loss_first"] == pytest.approx(alone["steps"][0]["loss_first"], rel=1e-3)
+    assert record["steps"][1]["entries"] == alone["steps"][1]["entries"]
+    # A mistake is one line, and nobody waits.
+    begun = time.monotonic()
+    wrong = together(*told[:-1], "9", launcher=start)
+    assert wrong.returncode == 1
+    lines = [line for line in wrong.stderr.splitlines() if line.startswith("Error: ")]
+    assert lines == [
+        "Error: --batch-size: a batch of 9 is all processes' together and cannot be shared by 2 processes;"
+        " use a multiple of 2, such as 8"
+    ]
+    assert time.monotonic() - begun < 100
