@@ -14,6 +14,7 @@ from dictsent.errors import TaskError
 from dictsent.report import write_overlap, write_report
 from dictsent.report.tables import Table, to_html, to_latex, to_markdown
 from dictsent.tasks.baselines import Tfidf
+from dictsent.tasks.isotropy import draw_portrait, write_portrait
 from dictsent.tasks.neighbours import draw_queries
 from dictsent.tasks.overlap import study
 
@@ -150,3 +151,46 @@ def test_an_overlap_page(tmp_path):
     assert "N2O, k = 10" in text
     write_overlap(result, tmp_path / "o.tex")
     assert r"\toprule" in (tmp_path / "o.tex").read_text("utf-8")
+
+
+def test_seeds_stand_as_one_system_with_mean_and_deviation(run_folder, tmp_path):
+    folders = [
+        run_folder(f"s{seed}", seed=seed, settings={"seed": seed, "pst": 2}, scores=[score("STS-B", 70.0 + seed)])
+        for seed in (1, 2, 4)
+    ]
+    folders.append(run_folder("other", seed=1, settings={"seed": 1, "pst": 3}, scores=[score("STS-B", 50.0)]))
+    write_report(folders, tmp_path / "r.md")
+    text = (tmp_path / "r.md").read_text("utf-8")
+    assert "| s1, 3 seeds | - | - | - | - | - | 72.33 ± 1.53 | - | - |" in text
+    assert "±: mean and standard deviation over seeds." in text
+    assert text.count("3 seeds") == 1
+
+
+def test_seeds_scored_on_other_items_have_no_mean(run_folder, tmp_path):
+    folders = [run_folder(f"s{n}", seed=n, settings={"seed": n}, scores=[score("STS-B", 70.0, n=n)]) for n in (1, 2)]
+    write_report(folders, tmp_path / "r.md")
+    assert "2 seeds" not in (tmp_path / "r.md").read_text("utf-8")
+
+
+def test_figures_without_annotated_data_say_what_they_mean(run_folder, tmp_path):
+    found = score("glosses", 0.25, metric="top1", language="sl-en", variant="first definitions", chance=0.0005)
+    folder = run_folder("one", scores=[found])
+    for suffix in (".md", ".html", ".tex"):
+        write_report([folder], tmp_path / f"r{suffix}")
+        text = (tmp_path / f"r{suffix}").read_text("utf-8")
+        assert "0.2500" in text
+        assert "0.0005" in text
+        assert "whether the two languages share one space" in text
+
+
+def test_each_step_has_its_portrait(run_folder, tmp_path):
+    pytest.importorskip("matplotlib", reason="the `report` extra is not installed")
+    rows = np.random.default_rng(0).normal(size=(40, 5)).astype(np.float32)
+    kept = [write_portrait(draw_portrait(rows * scale)) for scale in (1, np.arange(1, 6))]
+    steps = [{"step": n, "dev": 0.1, "portrait": portrait} for n, portrait in enumerate(kept, 1)]
+    write_report([run_folder("one", steps=steps)], tmp_path / "r.html")
+    text = (tmp_path / "r.html").read_text("utf-8")
+    check_page(text)
+    assert "one, step 1: first two singular directions" in text
+    assert "one, step 2: first two principal axes, whitened" in text
+    assert kept[0]["svd"] not in text

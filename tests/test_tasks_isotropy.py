@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import json
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+import torch
 
 from dictsent.errors import TaskError
-from dictsent.tasks.isotropy import isotropy, isotropy_scores, projections
+from dictsent.tasks.isotropy import (
+    draw_portrait,
+    isotropy,
+    isotropy_scores,
+    portrait_of,
+    projections,
+    read_portrait,
+    write_portrait,
+)
 
 
 def test_a_round_cloud_is_isotropic_and_a_line_is_not():
@@ -58,3 +70,24 @@ def test_scores():
         "effective_rank",
         "top_eigenvalue_share",
     ]
+
+
+def test_a_portrait_survives_the_record():
+    rows = np.random.default_rng(5).normal(size=(3000, 12)).astype(np.float32) * np.arange(1, 13) + 3
+    drawn = draw_portrait(rows, points=500)
+    kept = json.loads(json.dumps(write_portrait(drawn)))
+    read = read_portrait(kept)
+    assert len(json.dumps(kept)) < 20_000
+    assert (read.rows, len(read.points.svd)) == (3000, 500)
+    assert read.figures.isoscore == drawn.figures.isoscore
+    np.testing.assert_allclose(read.figures.spectrum, drawn.figures.spectrum, rtol=1e-6)
+    np.testing.assert_allclose(read.points.svd, drawn.points.svd, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(read.points.pca.std(axis=0), 1, atol=0.1)
+
+
+def test_what_has_no_spread_has_no_portrait():
+    space = SimpleNamespace(matrix=torch.ones(5, 3))
+    assert portrait_of(SimpleNamespace(space=space)) == {}
+    assert portrait_of(SimpleNamespace(space=None)) == {}
+    space.matrix[0, 0] = 2
+    assert portrait_of(SimpleNamespace(space=space))["rows"] == 5

@@ -47,6 +47,7 @@ from dictsent.recipe.training import (
 from dictsent.runs import next_folder, protocol_file, work_folder
 from dictsent.settings import TrainSettings
 from dictsent.store import Store
+from dictsent.tasks.isotropy import portrait_of
 from dictsent.train import Hooks, Trained, train, train_step
 
 
@@ -227,12 +228,13 @@ class _Protocol:
         unit = Unit(training.point, settings.seed, step)
 
         def on_step(trained: Trained) -> None:
-            watch.tell("step", {"point": unit.point, "seed": unit.seed, **trained.log[-1].as_dict()})
+            watch.tell("step", {"point": unit.point, "seed": unit.seed, **trained.log[-1].told()})
             watch.on_step(Model.of(trained), unit)
 
         return Hooks(
             progress=progress,
             scorer=self._score,
+            portrait=portrait_of,
             on_step=on_step,
             stop=watch.stop,
             checkpoints=checkpoints,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -82,7 +82,11 @@ def score_tables(runs: Sequence[Run]) -> list[Table]:
     """
     runs = [*runs, *_systems(runs)]
     tables = [_english(runs), _others(runs), _words(runs), _transfer(runs), _unscored(runs)]
-    return [table for table in tables if table is not None]
+    return [replace(table, notes=(*table.notes, *_seed_note(table))) for table in tables if table is not None]
+
+
+def _seed_note(table: Table) -> tuple[str, ...]:
+    return ("±: mean and standard deviation over seeds.",) if any(" ± " in c for row in table.rows for c in row) else ()
 
 
 def _systems(runs: Sequence[Run]) -> list[Run]:
@@ -90,7 +94,7 @@ def _systems(runs: Sequence[Run]) -> list[Run]:
     found = []
     for group in seed_groups([run.record for run in runs]):
         members = [runs[number] for number in group]
-        name = f"{members[0].name} and {len(members) - 1} other seed{'s' * (len(members) > 2)}, mean ± s.d."
+        name = f"{members[0].name}, {len(members)} seeds"
         found.append(Run(name, members[0].folder, {"scores": mean_scores([run.scores() for run in members])}))
     return found
 
@@ -178,9 +182,12 @@ def _unscored(runs: Sequence[Run]) -> Table | None:
         wanted = {"task": task, "metric": metric, "language": language, "variant": variant}
         cells = (_figure(_pick(run, **wanted), 4) for run in runs)
         low = "" if chance is None else f"{chance:.4f}"
-        rows.append((f"{task} {metric}", language, variant, meaning(task, metric), f"{n:,}", *cells, low))
-    columns = ("measure", "language", "of", "what it says", "n", *(run.name for run in runs), "by chance")
-    return Table("Figures that need no annotated data", columns, tuple(rows), left=4) if rows else None
+        rows.append((f"{task} {metric.replace('_', ' ')}", language, variant, f"{n:,}", *cells, low))
+    columns = ("measure", "language", "of", "n", *(run.name for run in runs), "by chance")
+    said = dict.fromkeys(f"{task} {metric.replace('_', ' ')}: {meaning(task, metric)}" for task, metric, _, _ in keys)
+    return (
+        Table("Figures that need no annotated data", columns, tuple(rows), left=3, notes=tuple(said)) if rows else None
+    )
 
 
 def _missing(tables: Sequence[Table]) -> str:

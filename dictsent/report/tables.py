@@ -21,13 +21,15 @@ _LATEX = str.maketrans(
 class Table:
     """Cells as text; the first `left` columns are set left, the others, figures, right.
 
-    What stands behind a line feed in a cell is set smaller below it where there is room for that.
+    What stands behind a line feed in a cell is set smaller below it where there is room for that. `notes` stand below
+    the table.
     """
 
     caption: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     left: int = 1
+    notes: tuple[str, ...] = ()
 
 
 def to_html(table: Table) -> str:
@@ -40,6 +42,7 @@ def to_html(table: Table) -> str:
     return (
         f'<div class="wide" tabindex="0"><table>\n<caption>{escape(table.caption)}</caption>\n'
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table></div>\n"
+        + "".join(f'<p class="note">{escape(text)}</p>\n' for text in table.notes)
     )
 
 
@@ -55,7 +58,8 @@ def to_markdown(table: Table) -> str:
     marks = ["---" if i < table.left else "---:" for i in range(len(table.columns))]
     rows = [table.columns, tuple(marks), *table.rows]
     lines = ["| " + " | ".join(text.replace("|", "\\|").replace("\n", " ") for text in row) + " |" for row in rows]
-    return f"**{table.caption}**\n\n" + "\n".join(lines) + "\n"
+    notes = "".join(f"\n{text}\n" for text in table.notes)
+    return f"**{table.caption}**\n\n" + "\n".join(lines) + "\n" + notes
 
 
 def to_latex(table: Table) -> str:
@@ -69,7 +73,7 @@ def to_latex(table: Table) -> str:
     return (
         "\\begin{table}\n\\centering\n"
         f"\\begin{{tabular}}{{{layout}}}\n\\toprule\n{line(table.columns)}\n\\midrule\n{body}\n\\bottomrule\n"
-        f"\\end{{tabular}}\n\\caption{{{table.caption.translate(_LATEX)}}}\n\\end{{table}}\n"
+        f"\\end{{tabular}}\n\\caption{{{'. '.join((table.caption, *table.notes)).translate(_LATEX)}}}\n\\end{{table}}\n"
     )
 
 

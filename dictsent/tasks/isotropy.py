@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 from dictsent.errors import TaskError
 from dictsent.tasks.embedding import normalised
 from dictsent.tasks.scores import Score
+
+if TYPE_CHECKING:
+    from dictsent.train import Trained
 
 Floats = NDArray[np.floating]
 
@@ -139,6 +142,16 @@ def read_portrait(kept: Mapping[str, Any]) -> Portrait:
     spectrum = _unpacked(kept["spectrum"], "<f4").astype(np.float64)
     points = (_unpacked(kept[name], "<f2").astype(np.float32).reshape(-1, 2) for name in ("svd", "pca"))
     return Portrait(kept["rows"], Isotropy(kept["average_cosine"], kept["isoscore"], spectrum), Projections(*points))
+
+
+def portrait_of(trained: Trained) -> dict[str, Any]:
+    """The portrait of a training's entry matrix for its record; empty without one, or where it has no spread."""
+    if trained.space is None or min(trained.space.matrix.shape) < 2:
+        return {}
+    try:
+        return write_portrait(draw_portrait(trained.space.matrix.numpy()))
+    except TaskError:
+        return {}
 
 
 def _packed(values: Floats, kind: str) -> str:

@@ -21,6 +21,7 @@ class StepLog:
     """What happened in one PST step.
 
     `dev` is the criterion's value, None where there is none: of several languages the mean of `dev_languages`.
+    `portrait` is what Hooks.portrait drew of the entry matrix.
     """
 
     step: int
@@ -37,10 +38,15 @@ class StepLog:
     processes: int = 1
     dev: float | None = None
     dev_languages: dict[str, float] = field(default_factory=dict)
+    portrait: dict[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """For the record."""
         return asdict(self)
+
+    def told(self) -> dict[str, Any]:
+        """For a line about the step: without the portrait."""
+        return {key: value for key, value in asdict(self).items() if key != "portrait"}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -65,6 +71,7 @@ class Hooks:
     Attributes:
         progress: told (update, updates in all steps together, loss).
         scorer: the dev criterion, handed in because evaluation lies above training; its value by language is logged.
+        portrait: draws a step's entry matrix for the record (the papers' scatter plots), handed in for the same reason.
         on_step: given the result of each PST step.
         stop: asked after each update; a training that is stopped saves what there is first.
         checkpoints: where unfinished work is kept; None keeps nothing. What lies there already is not done again.
@@ -73,6 +80,7 @@ class Hooks:
 
     progress: Callable[[int, int, float], None] = lambda *_: None
     scorer: Callable[[Trained], Mapping[str, float]] = lambda _: {}
+    portrait: Callable[[Trained], dict[str, Any]] = lambda _: {}
     on_step: Callable[[Trained], None] = lambda _: None
     stop: Stop = field(default_factory=Stop)
     checkpoints: Checkpoints | None = None
