@@ -25,6 +25,7 @@ from dictsent.settings import Isotropy
 
 _ITERATIONS = 1000
 
+
 @dataclass(frozen=True, slots=True)
 class EntrySpace:
     """The frozen entry matrix of DefSent+ (section 3): a row is the mean of its definitions' vectors.
@@ -37,6 +38,7 @@ class EntrySpace:
         queries: held-out pairs whose entry has another definition.
         circular: held-out pairs by split that are left out because their entry has no other definition.
         definitions: the distinct definitions of each row.
+        languages: of each row's headwords; empty where all are of one language.
         note: what was done to the matrix ("ica: 166 iterations, factor 0.31").
     """
 
@@ -48,6 +50,7 @@ class EntrySpace:
     circular: dict[str, int] = field(default_factory=dict)
     note: str = ""
     definitions: tuple[tuple[str, ...], ...] = ()
+    languages: tuple[str, ...] = ()
 
     def rows(self, entries: Sequence[int]) -> Tensor:
         """Row numbers of entry ids `(len(entries),)`."""
@@ -67,9 +70,14 @@ class EntrySpace:
         matrix, own = fitted.apply(self.matrix.numpy()), fitted.apply(self.own_rows.numpy())
         return replace(self, matrix=torch.from_numpy(matrix), own_rows=torch.from_numpy(own), note=fitted.note)
 
-    def nearest(self, vectors: Tensor, k: int) -> list[list[tuple[int, float]]]:
-        """The k rows of the largest products with each vector `(q, dim)`, best first."""
-        values, rows = (vectors @ self.matrix.T).topk(min(k, len(self.matrix)), dim=1)
+    def nearest(self, vectors: Tensor, k: int, *, language: str = "") -> list[list[tuple[int, float]]]:
+        """The k rows (of one language) of the largest products with each vector `(q, dim)`, best first."""
+        products = vectors @ self.matrix.T
+        if language and self.languages:
+            wanted = torch.tensor([tag == language for tag in self.languages])
+            k = min(k, int(wanted.sum()))
+            products[:, ~wanted] = -torch.inf
+        values, rows = products.topk(min(k, len(self.matrix)), dim=1)
         return [list(zip(r.tolist(), v.tolist(), strict=True)) for r, v in zip(rows, values, strict=True)]
 
 
@@ -141,7 +149,9 @@ def save_space(space: EntrySpace, folder: Path) -> None:
     with (folder / "entries.jsonl").open("w", encoding="utf-8") as file:
         header = {"circular": space.circular, "note": space.note, "queries": len(space.queries)}
         file.write(json.dumps(header) + "\n")
-        for line in zip(space.names, ids, space.definitions, strict=True):
+        tags: list[tuple[str, ...]] = [(tag,) for tag in space.languages] or [()] * len(ids)
+        for names, entries, texts, tag in zip(space.names, ids, space.definitions, tags, strict=True):
+            line = [names, entries, texts, *tag]
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
         for query in space.queries:
             said = [query.entry, query.headword, query.definition, query.split]
@@ -159,14 +169,15 @@ def load_space(folder: Path) -> EntrySpace | None:
         rows = [json.loads(next(file)) for _ in range(len(tensors["matrix"]))]
         queries = tuple(Pair(*json.loads(line)) for line in file)
     return EntrySpace(
-        names=tuple(tuple(names) for names, _, _ in rows),
+        names=tuple(tuple(row[0]) for row in rows),
         matrix=tensors["matrix"],
-        row_of={entry: row for row, (_, entries, _) in enumerate(rows) for entry in entries},
+        row_of={entry: row for row, said in enumerate(rows) for entry in said[1]},
         own_rows=tensors["own_rows"],
         queries=queries,
         circular=header["circular"],
         note=header["note"],
-        definitions=tuple(tuple(texts) for _, _, texts in rows),
+        definitions=tuple(tuple(row[2]) for row in rows),
+        languages=tuple(row[3] for row in rows if len(row) > 3),
     )
 
 

@@ -12,17 +12,21 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dictsent.errors import EncoderError
+from dictsent.errors import EncoderError, LanguageError
 from dictsent.model import Model
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A word that a description may mean; `score` is the model's own logit, comparable within one answer only."""
+    """A word that a description may mean; `score` is the model's own logit, comparable within one answer only.
+
+    `language` is set where the model's entries are of several.
+    """
 
     headwords: tuple[str, ...]
     score: float
     definitions: tuple[str, ...] = ()
+    language: str = ""
 
 
 class Dictionary:
@@ -45,12 +49,27 @@ class Dictionary:
             for row, scores in zip(tokens, values, strict=True)
         ]
 
-    def lookup(self, texts: Sequence[str], k: int = 10) -> list[list[Hit]]:
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages of the model's words."""
+        return tuple(str(self.model.record.get("language", "")).split(","))
+
+    def lookup(self, texts: Sequence[str], k: int = 10, *, language: str = "") -> list[list[Hit]]:
         """The k entries whose rows answer best (DefSent+), or the k vocabulary items (DefSent).
+
+        Args:
+            language: answers in this one only, where the entries are of several; texts may be in any of them.
 
         Raises:
             EncoderError: the folder holds neither entries nor a masked-LM head that was trained against.
+            LanguageError: no entry is of that language.
         """
+        if language and language not in self.languages:
+            raise LanguageError(
+                f"the model has no {language} words",
+                where=self.model.encoder.name,
+                hint=f"it has {', '.join(self.languages)}",
+            )
         space = self.model.space
         if space is None and self.model.method == "defsent":
             return self.predict_words(texts, k)
@@ -58,5 +77,8 @@ class Dictionary:
             raise EncoderError(
                 "the model predicts no words", where=self.model.encoder.name, hint="train one with `dictsent train`"
             )
-        found = space.nearest(self.model.entry_vectors(texts), k)
-        return [[Hit(space.names[row], score, space.definitions[row]) for row, score in hits] for hits in found]
+        found = space.nearest(self.model.entry_vectors(texts), k, language=language)
+        tags = space.languages or ("",) * len(space.names)
+        return [
+            [Hit(space.names[row], score, space.definitions[row], tags[row]) for row, score in hits] for hits in found
+        ]

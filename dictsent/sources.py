@@ -6,9 +6,11 @@ Before: dictsent.adapter tells formats apart, dictsent.store writes. After: `dic
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -149,6 +151,34 @@ def _walk(folder: Path, adapters: Adapters, found: Found) -> None:
     found.unknown.extend(str(p) for p in unknown if p.resolve() not in taken)
     for path in sorted(p for p in folder.iterdir() if p.is_dir() and not p.name.startswith(".")):
         _walk(path, adapters, found)
+
+
+@contextmanager
+def watching(update: Callable[[int, int, str], None]) -> Iterator[Callable[[Reading, Tally], None]]:
+    """A `watch` for `ingest` that tells (done, total, a few words) four times a second: a dump may be read for minutes
+    before its first entry comes."""
+    over = threading.Event()
+    threads: list[threading.Thread] = []
+
+    def watch(reading: Reading, tally: Tally) -> None:
+        threads.append(threading.Thread(target=_tell, args=(update, reading, tally, over), daemon=True))
+        threads[-1].start()
+
+    try:
+        yield watch
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+
+
+def _tell(update: Callable[[int, int, str], None], reading: Reading, tally: Tally, over: threading.Event) -> None:
+    started = time.monotonic()
+    while not over.wait(0.25):
+        pages = f"{reading.counts['pages']:,} pages, " if reading.counts["pages"] else ""
+        speed = reading.done / 1e6 / (time.monotonic() - started)
+        words = f"{tally.entries:,} entries, {tally.definitions:,} definitions, {tally.rejects:,} rejects"
+        update(reading.done, reading.total, f"{speed:.1f} MB/s, {pages}{words}")
 
 
 def ingest(

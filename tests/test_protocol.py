@@ -13,6 +13,7 @@ import torch
 from safetensors.torch import load_file
 from test_cli import MANY, one_line
 
+import dictsent
 from dictsent.checkpoints import Stop, TrainingStopped
 from dictsent.encoder import Encoder
 from dictsent.errors import TrainingError
@@ -79,7 +80,7 @@ def test_the_best_seed_builds_the_next_steps_entries(
         "name": "en-defsent-plus-1", "seeds": [3, 4, 5], "point": {}, "builders": [best_seed], "chosen": True,
     }  # fmt: skip
     assert json.loads(Path("runs/en-defsent-plus-1.protocol.json").read_text()) == outcome.summary
-    assert not list(Path("runs").glob(".*"))
+    assert not list(Path("runs").glob(".*.work"))
 
 
 def test_points_share_the_steps_they_agree_on(store: Store, tiny_bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,6 +177,7 @@ def test_several_languages_make_one_encoder(run_cli: Cli, store: Store, tiny_ber
     lines = [line.split("\t") for line in MANY.splitlines()]
     Path("german.tsv").write_text("".join(f"{word[::-1]}\t{text}, so\n" for word, text in lines))
     assert run_cli("ingest", "german.tsv", "--lang", "de").exit_code == 0
+    said = {"en": MANY, "de": Path("german.tsv").read_text()}
     units: list[Unit] = []
     plan = plan_for(tiny_bert, languages=("en", "de"), temperature=5.0, told={"pst": 1})
     run = run_training(store, plan, Watch(on_step=lambda _, unit: units.append(unit))).best
@@ -193,6 +195,16 @@ def test_several_languages_make_one_encoder(run_cli: Cli, store: Store, tiny_ber
     record = json.loads(done.stdout)
     assert record["pairs"]["temperature"] == 1.43
     assert record["language"] == "en,de"
+    model = dictsent.load(record["run"])
+    words = {language: {line.split("\t")[0] for line in lines_of.splitlines()} for language, lines_of in said.items()}
+    for language in ("en", "de"):
+        (hits,) = model.lookup(["a cat made from iron"], k=4, language=language)
+        assert len(hits) == 4
+        assert all(hit.language == language and set(hit.headwords) <= words[language] for hit in hits)
+    assert len({hit.language for hit in model.lookup(["a cat"], k=1000)[0]}) == 2
+    answer = json.loads(run_cli("lookup", "a cat", "--lang", "German", "--model", record["run"], "--json").stdout)
+    assert {hit["language"] for hit in answer["hits"]} == {"de"}
+    assert "no ja words" in one_line(run_cli("lookup", "a cat", "--lang", "ja", "--model", record["run"]))
     assert "holds no Japanese" in one_line(run_cli("train", "--encoder", tiny_bert, "--lang", "en,ja"))
 
 
@@ -200,4 +212,4 @@ def test_without_several_trainings_there_is_no_protocol(store: Store, tiny_bert:
     outcome = run_training(store, plan_for(tiny_bert, told={"pst": 1}), Watch())
     assert outcome.summary == {}
     assert "protocol" not in outcome.best.record
-    assert [path.name for path in Path("runs").iterdir()] == ["en-defsent-plus-1"]
+    assert sorted(path.name for path in Path("runs").iterdir()) == [".cache", "en-defsent-plus-1"]

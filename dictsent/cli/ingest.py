@@ -8,23 +8,21 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-import threading
-import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 import click
 
-from dictsent.adapter import Reading, installed, option_fields
+from dictsent.adapter import installed, option_fields
 from dictsent.cli.options import json_option, store_option
-from dictsent.cli.show import Bar, emit, note, working
+from dictsent.cli.show import emit, note, working
 from dictsent.errors import DictsentError, UnknownFormatError
-from dictsent.languages import find_language
+from dictsent.languages import find_tag
 from dictsent.records import Rejected
-from dictsent.sources import AdapterBugError, Found, Request, Tally, find, ingest, remarks, summary
+from dictsent.sources import AdapterBugError, Found, Request, find, ingest, remarks, summary, watching
 from dictsent.store import Store
 
 _STDIN = "-"
@@ -100,7 +98,7 @@ def ingest_command(
     """
     request = Request(
         adapter=adapter,
-        language=find_language(language) if language else "",
+        language=find_tag(language) if language else "",
         limit=limit,
         dry_run=dry_run,
         told={name: value for name, value in told.items() if value is not None},
@@ -173,7 +171,7 @@ def _ingest_one(
             rejects.write(json.dumps(row, ensure_ascii=False) + "\n")
 
     try:
-        with working(f"{Path(source).name} [{adapter.name}]") as bar, _watched(bar) as watch:
+        with working(f"{Path(source).name} [{adapter.name}]") as bar, watching(bar.update) as watch:
             outcome = ingest(store, source, adapter, request, on_reject=on_reject, watch=watch)
     except AdapterBugError as error:
         traceback.print_exception(error.__cause__, file=sys.stderr)
@@ -183,37 +181,6 @@ def _ingest_one(
     for line in remarks(outcome, dry_run=request.dry_run):
         note(line)
     return summary(outcome)
-
-
-@contextmanager
-def _watched(bar: Bar) -> Iterator[Callable[[Reading, Tally], None]]:
-    """Draws how far a reading is four times a second: a dump may be read for minutes before its first entry comes."""
-    over = threading.Event()
-    threads: list[threading.Thread] = []
-
-    def watch(reading: Reading, tally: Tally) -> None:
-        threads.append(threading.Thread(target=_draw, args=(bar, reading, tally, over), daemon=True))
-        threads[-1].start()
-
-    try:
-        yield watch
-    finally:
-        over.set()
-        for thread in threads:
-            thread.join()
-
-
-def _draw(bar: Bar, reading: Reading, tally: Tally, over: threading.Event) -> None:
-    started = time.monotonic()
-    while not over.wait(0.25):
-        pages = f"{reading.counts['pages']:,} pages, " if reading.counts["pages"] else ""
-        speed = reading.done / 1e6 / (time.monotonic() - started)
-        bar.update(
-            reading.done,
-            reading.total,
-            f"{speed:.1f} MB/s, {pages}{tally.entries:,} entries, {tally.definitions:,} definitions, "
-            f"{tally.rejects:,} rejects",
-        )
 
 
 def _failed(source: str, error: DictsentError, *, adapter: str = "") -> dict[str, Any]:

@@ -17,20 +17,26 @@ from dictsent.cli.show import emit, note
 @click.argument("text")
 @click.option("--model", type=click.Path(path_type=Path), help="A model folder. [default: the newest run]")
 @click.option("-k", "--top", type=click.IntRange(min=1), default=10, show_default=True, help="How many words.")
+@click.option("--lang", "language", default="", help="Answer in this language, where the model has several.")
 @runs_option
 @json_option
-def lookup_command(text: str, model: Path | None, top: int, runs: Path, as_json: bool) -> None:
-    """Find the words that a description means."""
+def lookup_command(text: str, model: Path | None, top: int, language: str, runs: Path, as_json: bool) -> None:
+    """Find the words that a description means, of every language the model was trained on."""
     from dictsent import load
+    from dictsent.languages import find_language
     from dictsent.runs import newest
 
     folder = model or newest(runs)
     note(f"model: {folder}")
-    (hits,) = load(folder).lookup([text], top)
+    (hits,) = load(folder).lookup([text], top, language=find_language(language) if language else "")
     if as_json:
-        rows = [{"headwords": hit.headwords, "score": hit.score, "definitions": hit.definitions} for hit in hits]
+        rows = [
+            {"headwords": h.headwords, "language": h.language, "score": h.score, "definitions": h.definitions}
+            for h in hits
+        ]
         emit({"model": str(folder), "text": text, "hits": rows})
         return
     for number, hit in enumerate(hits, 1):
         first = f": {hit.definitions[0]}" if hit.definitions else ""
-        click.echo(f"{number:3}. {', '.join(hit.headwords)}{first}")
+        tag = f" ({hit.language})" if hit.language else ""
+        click.echo(f"{number:3}. {', '.join(hit.headwords)}{tag}{first}")

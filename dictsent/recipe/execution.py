@@ -21,7 +21,7 @@ from dictsent.recipe.settings import Recipe, System, require_supplied
 from dictsent.recipe.start import STATIC
 from dictsent.recipe.training import Chosen, Plan, Unit, Watch, start_of
 from dictsent.recipe.wordnet import Places, find_wordnet
-from dictsent.sources import Request, ingest, remarks
+from dictsent.sources import Request, ingest, remarks, watching
 from dictsent.store import Store
 from dictsent.tasks.baselines import Tfidf
 from dictsent.tasks.data import Choice
@@ -100,13 +100,9 @@ def _bench(recipe: Recipe, place: Place, pairs: Pairs, language: str, watch: Wat
 
 def _ingest(store: Store, source: str, language: str, watch: Watch) -> None:
     adapter = identify(source, installed())
-    outcome = ingest(
-        store,
-        source,
-        adapter,
-        Request(language=find_language(language) if language else ""),
-        progress=lambda reading, entries: watch.progress(reading.done, reading.total, f"{entries:,} entries"),
-    )
+    request = Request(language=find_language(language) if language else "")
+    with watching(watch.progress) as told:
+        outcome = ingest(store, source, adapter, request, watch=told)
     for line in remarks(outcome):
         watch.notify(line)
 

@@ -12,7 +12,7 @@ import random
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from dictsent import ranks
 from dictsent.card import model_card
 from dictsent.checkpoints import Checkpoints
 from dictsent.encoder import PROBES, Encoder
+from dictsent.entryspace import EntrySpace
 from dictsent.errors import TrainingError
 from dictsent.folders import require_free
 from dictsent.model import Model, rewrite_record, save, write_json
@@ -40,11 +41,12 @@ from dictsent.recipe.training import (
     load_start,
     method_name,
     resolve,
+    say_coverage,
     say_pairs,
     settings_record,
     start_of,
 )
-from dictsent.runs import next_folder, protocol_file, work_folder
+from dictsent.runs import CACHE, next_folder, protocol_file, work_folder
 from dictsent.settings import TrainSettings
 from dictsent.store import Store
 from dictsent.tasks.isotropy import portrait_of
@@ -87,9 +89,10 @@ def run_training(
     Raises:
         PairsError, EncoderError, HeadError, TrainingError: whatever is wrong with store, encoder or plan.
     """
-    chosen = chosen if chosen is not None else choose(store, plan)
-    chosen.pairs.require_training()
-    method = method_name(plan)
+    with ranks.together():
+        chosen = chosen if chosen is not None else choose(store, plan)
+        chosen.pairs.require_training()
+        method = method_name(plan)
     folder = plan.out or ranks.first(lambda: next_folder(plan.runs, language="-".join(plan.tags), method=method))
     checkpoints = Checkpoints(work_folder(folder))
     start = ranks.first(lambda: Start(**checkpoints.plan()["start"]) if plan.resume else start_of(store, plan, watch))
@@ -97,10 +100,14 @@ def run_training(
     if start.kind == STATIC:
         run = ranks.first(lambda: keep_static(start, folder, record))
         return Outcome((run,), run)
-    encoder = load_start(start, plan)
-    protocol = _Protocol(plan, watch, chosen, encoder, checkpoints, folder, record, dev_scorer)
-    protocol.trainings = _trainings(plan, encoder, start, folder)
+    with ranks.together():
+        encoder = load_start(start, plan)
+        encoder.cache = plan.runs / CACHE
+        protocol = _Protocol(plan, watch, chosen, encoder, checkpoints, folder, record, dev_scorer)
+        protocol.trainings = _trainings(plan, encoder, start, folder)
     say_pairs(chosen.pairs, watch)
+    if method == "defsent":
+        say_coverage(encoder, chosen, watch)
     with _unfinished(protocol, start):
         return protocol.run()
 
@@ -258,6 +265,8 @@ class _Protocol:
                 "point": training.told,
                 "builders": list(builders),
             }
+        if trained.space is not None and self.chosen.entries:
+            trained.space = _tag_rows(trained.space, self.chosen.entries)
         ranks.first(lambda: _save_once(trained, training.folder, record))
         return Run(training.folder, record)
 
@@ -291,6 +300,15 @@ class _Protocol:
             "dev_deviation": statistics.stdev(values) if len(values) > 1 else None,
             "runs": [{"run": str(run.folder), "seed": t.settings.seed, "dev": _final_dev(run)} for t, run in mine],
         }
+
+
+def _tag_rows(space: EntrySpace, entries: Mapping[str, frozenset[int]]) -> EntrySpace:
+    """The space, each row knowing its language where there are several."""
+    tag_of = {entry: tag for tag, of_tag in entries.items() for entry in of_tag}
+    tags = [""] * len(space.names)
+    for entry, row in space.row_of.items():
+        tags[row] = tag_of[entry]
+    return replace(space, languages=tuple(tags))
 
 
 def _save_once(trained: Trained, folder: Path, record: dict[str, Any]) -> None:

@@ -31,6 +31,7 @@ from dictsent.settings import Method, Pooling, TrainSettings, defaults
 from dictsent.store import Store
 from dictsent.tasks.prediction import own_ranking
 from dictsent.tasks.words import summarise
+from dictsent.vocabulary import coverage, single_tokens
 
 _PACKAGES = ("torch", "transformers", "sentence-transformers", "tokenizers", "scikit-learn", "numpy")
 _RATES: dict[str, dict[str, tuple[float, ...]]] = {
@@ -126,10 +127,10 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The pairs of a training; by language, where there are several, the entries held out for the dev criterion."""
+    """The pairs of a training; by language, where there are several, the entries."""
 
     pairs: Pairs
-    dev: dict[str, frozenset[int]] = field(default_factory=dict)
+    entries: dict[str, frozenset[int]] = field(default_factory=dict)
 
 
 def choose(store: Store, plan: Plan) -> Chosen:
@@ -140,8 +141,8 @@ def choose(store: Store, plan: Plan) -> Chosen:
     for tag, part in parts.items():
         if not part.train:
             raise PairsError("there is nothing to train on in this language", where=tag, hint="leave it out of --lang")
-    dev = {tag: frozenset(p.entry for p in part.dev) for tag, part in parts.items()}
-    return Chosen(mixed(parts, temperature=plan.temperature, seed=plan.seed), dev)
+    entries = {tag: frozenset(p.entry for p in part.all()) for tag, part in parts.items()}
+    return Chosen(mixed(parts, temperature=plan.temperature, seed=plan.seed), entries)
 
 
 def digest(pairs: Pairs) -> str:
@@ -216,12 +217,26 @@ def method_name(plan: Plan) -> str:
 def dev_mrr(model: Model, chosen: Chosen) -> dict[str, float]:
     """Word prediction on dev headwords, by language; empty where none can be asked."""
     found: dict[str, float] = {}
-    asked: Mapping[str, frozenset[int] | None] = chosen.dev or {"": None}
+    asked: Mapping[str, frozenset[int] | None] = chosen.entries or {"": None}
     for tag, entries in asked.items():
         ranking, _ = own_ranking(model, chosen.pairs.dev, "dev", entries=entries)
         if len(ranking.ranks):
             found[tag] = summarise(ranking.ranks)["mrr"]
     return found
+
+
+def say_coverage(encoder: Encoder, chosen: Chosen, watch: Watch) -> None:
+    """For DefSent: how many headwords and definitions of each language have a target, in a line each."""
+    train = chosen.pairs.train
+    targets = single_tokens(encoder.tokenizer, (p.headword for p in train))
+    asked: Mapping[str, frozenset[int] | None] = chosen.entries or {"": None}
+    for tag, entries in asked.items():
+        found = coverage(targets, train if entries is None else [p for p in train if p.entry in entries])
+        before = f"{tag}: " if tag else ""
+        watch.notify(f"{before}{found}")
+        watch.tell("coverage", {"language": tag, **asdict(found), "thin": bool(found.warning)})
+        if found.warning:
+            watch.notify(f"{before}{found.warning}")
 
 
 def say_pairs(pairs: Pairs, watch: Watch) -> None:
