@@ -1,7 +1,7 @@
 -- The schema of a dictsent store. This file is executed to create one; the tables are reflected from it, declared nowhere
 -- else. A change here needs a new user_version and a migration; a test holds the two together.
 PRAGMA application_id = 1685286516; -- 'dsnt'
-PRAGMA user_version = 2;
+PRAGMA user_version = 3;
 
 -- Where definitions came from -------------------------------------------------------------------------------------------
 
@@ -59,7 +59,8 @@ CREATE TABLE attestation (
     etymology      INTEGER NOT NULL DEFAULT 0,
     translation    INTEGER NOT NULL DEFAULT 0, -- 1: an equivalent in another language
     place          TEXT NOT NULL DEFAULT '',
-    text           TEXT                  -- as this source writes it, NULL where it is the definition's text
+    text           TEXT,                 -- as this source writes it, NULL where it is the definition's text
+    definition_tag TEXT                  -- the full language tag of the text, NULL where it is the definition's
 ) STRICT;
 CREATE INDEX attestation_definition ON attestation (definition_id);
 CREATE INDEX attestation_source ON attestation (source_id);

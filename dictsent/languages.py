@@ -1,6 +1,6 @@
 """BCP-47 language tags: one spelling for each language, names for people.
 
-Before: dictsent.errors. After: the store keys entries by `key_language`; the command line takes `find_language`.
+Before: dictsent.errors. After: the store keys entries by `key_language`; the command line takes `find_tag`, `find_language`.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def key_language(tag: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def find_language(text: str) -> str:
-    """The key tag for what a user typed: a tag ("ja", "jpn") or a name in English or in the language ("Japanese").
+def find_tag(text: str) -> str:
+    """The full tag for what a user typed: a tag ("pt-BR", "jpn") or a name in English or in the language ("Japanese").
 
     Raises:
         LanguageError: nothing of that name; suggests the nearest.
@@ -63,13 +63,18 @@ def find_language(text: str) -> str:
     import langcodes
 
     try:
-        return key_language(text)
+        return standard_tag(text)
     except LanguageError:
         pass
     try:
-        return key_language(str(langcodes.find(text).to_tag()))
+        return standard_tag(str(langcodes.find(text).to_tag()))
     except (LookupError, ValueError):  # ValueError: langcodes' own search trips over control characters
         raise LanguageError(f"{text!r} is no language tag or name", hint=_suggestion(text)) from None
+
+
+def find_language(text: str) -> str:
+    """The key tag for what a user typed (see `find_tag`): what entries are looked for by. Raises LanguageError."""
+    return key_language(find_tag(text))
 
 
 @lru_cache(maxsize=4096)

@@ -152,3 +152,25 @@ def test_brazilian_words_are_found_under_portuguese(run_cli: Callable[..., Any])
         shown = json.loads(run_cli("show", "cão", "--lang", language, "--json").stdout)
         assert [entry["language"] for entry in shown["entries"]] == ["pt"]
     assert "Portuguese" in run_cli("stats").stdout
+
+
+def test_the_region_of_a_definition_is_kept_and_comes_back(run_cli: Callable[..., Any]) -> None:
+    Path("words.tsv").write_text("dog\tcão, animal que ladra\n", encoding="utf-8")
+    assert run_cli("ingest", "words.tsv", "--lang", "en-GB", "--definition-language", "pt").exit_code == 0
+    own = [
+        {"dictsent": 1, "dictionary": {"name": "own", "language": "en"}},
+        {"headword": "dog", "language": "en", "definitions": [{"text": "cão, animal que ladra", "language": "pt-BR"}]},
+    ]
+    Path("own.jsonl").write_text("".join(json.dumps(line) + "\n" for line in own))
+    assert "0 definitions" not in run_cli("ingest", "own.jsonl").stderr
+    (entry,) = json.loads(run_cli("show", "dog", "--json").stdout)["entries"]
+    (sense,) = entry["senses"]
+    assert (sense["language"], [(s["tag"], s["definition_tag"]) for s in sense["seen"]]) == (
+        "pt",
+        [("en-GB", ""), ("", "pt-BR")],
+    )
+    assert "own · written in pt-BR" in run_cli("show", "dog").stdout
+    for form in ("jsonl", "parquet"):
+        assert run_cli("export", "--to", form, "--out", f"all.{form}").exit_code == 0
+        assert run_cli("ingest", f"all.{form}", "--store", f"{form}.db").exit_code == 0
+        assert run_cli("diff", "dictsent.db", f"{form}.db", "--exit-code").exit_code == 0

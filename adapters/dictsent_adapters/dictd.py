@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from dictsent.adapter import Adapter, Options, option
 from dictsent.errors import SourceError
-from dictsent.languages import find_language
+from dictsent.languages import find_tag, key_language
 from dictsent.records import Definition, Dictionary, Entry, Rejected
 from dictsent_adapters.article import Article, Sense, parse_article, parse_glossed_article
 from dictsent_adapters.streams import LINE_LIMIT, beginning, known_encoding, open_seekable
@@ -95,7 +95,7 @@ class Dictd(Adapter):
         if not language:
             raise SourceError("nothing tells the language", where=source, hint="give --lang")
         given = self.options.definition_language
-        target = find_language(given) if given else target or language
+        target = find_tag(given) if given else target or language
         self.reading.total = path.stat().st_size
         with open_seekable(_text_file(path)) as text, path.open("rb") as index:
             given = self.options.encoding
@@ -158,7 +158,7 @@ def _definitions(sense: Sense, told: _Told) -> Iterator[Definition]:
         part_of_speech=sense.part_of_speech,
         examples=sense.examples,
         labels=sense.labels,
-        translation=told.target != told.language,
+        translation=key_language(told.target) != key_language(told.language),
     )
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from dictsent.adapter import Adapter, Options, option
 from dictsent.errors import SourceError
-from dictsent.languages import find_language
+from dictsent.languages import find_tag, key_language
 from dictsent.records import Definition, Dictionary, Entry, Example, Rejected
 from dictsent_adapters.article import Sense, parse_article
 from dictsent_adapters.foreign import FORMATS, foreign_format
@@ -100,7 +100,7 @@ class Formats(Adapter):
         if not language:
             raise SourceError("nothing tells the language", where=source, hint="give --lang")
         given = self.options.definition_language
-        target = find_language(given) if given else _tag(told.get("targetLang", "")) or language
+        target = find_tag(given) if given else _tag(told.get("targetLang", "")) or language
         self.reading.notes.append("read by pyglossary; what it leaves out is not counted")
         number = 0
         for line in read_lines(lines, "utf-8", self.reading):
@@ -126,7 +126,7 @@ class Formats(Adapter):
                 part_of_speech=sense.part_of_speech,
                 examples=sense.examples,
                 labels=sense.labels,
-                translation=target != language,
+                translation=key_language(target) != key_language(language),
             )
             for sense in take_apart(_unescaped(article), headword, whole=self.options.whole)
         )

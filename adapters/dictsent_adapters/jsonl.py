@@ -26,7 +26,7 @@ from typing import Any
 
 from dictsent.adapter import Adapter, Options, option
 from dictsent.errors import SourceError
-from dictsent.languages import find_language
+from dictsent.languages import find_tag
 from dictsent.records import Definition, Dictionary, Entry, Example, Rejected
 from dictsent_adapters.sections import part_checksum, part_names, part_of
 from dictsent_adapters.streams import (
@@ -158,7 +158,7 @@ class Jsonl(Adapter):
         definitions = tuple(
             Definition(
                 text=text,
-                language=find_language(given) if given else language,
+                language=find_tag(given) if given else language,
                 part_of_speech=next(_walk(found, self.options.part_of_speech), "").lower(),
                 examples=examples,
             )

@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from dictsent.adapter import Adapter, Options, option
 from dictsent.errors import SourceError
-from dictsent.languages import find_language
+from dictsent.languages import find_tag, key_language
 from dictsent.records import Definition, Dictionary, Entry, Rejected
 from dictsent_adapters.article import Sense, parse_article
 from dictsent_adapters.markup import has_markup, markup_to_text
@@ -118,7 +118,7 @@ class StarDict(Adapter):
         if not senses:
             return Rejected("no text", place)
         given = self.options.definition_language
-        target = find_language(given) if given else self.options.language
+        target = find_tag(given) if given else self.options.language
         definitions = tuple(
             Definition(
                 text=sense.text,
@@ -126,7 +126,7 @@ class StarDict(Adapter):
                 part_of_speech=sense.part_of_speech,
                 examples=sense.examples,
                 labels=sense.labels,
-                translation=target != self.options.language,
+                translation=key_language(target) != key_language(self.options.language),
             )
             for sense in senses
         )

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dictsent.adapter import Options, option
 from dictsent.errors import SourceError
-from dictsent.languages import find_language
+from dictsent.languages import find_tag
 from dictsent.records import Definition, Dictionary, Entry, Example, Rejected
 
 _HEADWORDS = ("headword", "word", "entry", "lemma", "term", "title", "expression", "lexeme")
@@ -161,7 +161,7 @@ def _read_row(row: Row, columns: Columns, options: TableOptions) -> Entry | Reje
     example = cell(columns.example)
     definition = Definition(
         text=text,
-        language=find_language(options.definition_language) if options.definition_language else language,
+        language=find_tag(options.definition_language) if options.definition_language else language,
         part_of_speech=cell(columns.part_of_speech).lower(),
         examples=(Example(example),) if example else (),
     )

@@ -140,7 +140,9 @@ def _show_entry(entry: EntryView) -> None:
         labels = "".join(f"({label}) " for label in sense.seen[0].labels)
         click.echo(f"  {number}. {labels}{sense.text}{language}")
         for seen in sense.seen:
-            facts = [seen.source, seen.part_of_speech, seen.sense, seen.ili]
+            facts = [seen.source, seen.tag, seen.part_of_speech, seen.sense, seen.ili]
+            if seen.definition_tag:
+                facts.append(f"written in {seen.definition_tag}")
             if seen.form_of:
                 facts.append(f"form of {seen.form_of}")
             click.echo(f"       {' · '.join(fact for fact in facts if fact)}")

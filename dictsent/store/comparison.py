@@ -13,7 +13,8 @@ from dataclasses import dataclass
 _DEFINED = "{db}.definition d JOIN {db}.entry e ON e.id = d.entry_id"
 _SEEN = (
     "e.language, e.headword, d.language, d.key, s.name, a.tag, a.part_of_speech, a.sense, a.ili, a.labels, a.form_of,"
-    " a.etymology, a.translation, a.place, coalesce(a.text, d.text)"
+    " a.etymology, a.translation, a.place, a.definition_tag,"
+    " coalesce(a.text, d.text)"
 )
 _KINDS = {
     "sources": "SELECT name, language, title, version, licence, attribution, address FROM {db}.source",

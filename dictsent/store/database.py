@@ -20,7 +20,7 @@ from dictsent.store.migrations import migrate
 from dictsent.store.search import search_form
 
 APPLICATION_ID = 1685286516
-VERSION = 2
+VERSION = 3
 TABLES = ("source", "entry", "definition", "attestation", "example", "spelling")
 _BUSY_SECONDS = 10.0
 

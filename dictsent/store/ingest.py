@@ -23,7 +23,7 @@ from dictsent.records import Definition, Dictionary, Entry, Rejected, comparison
 BATCH = 10_000
 _COLUMNS = (
     "n, language, headword, def_language, text, key, tag, part_of_speech, sense, ili, labels, form_of, etymology,"
-    " translation, place"
+    " translation, place, definition_tag"
 )
 _STAGING = (
     f"CREATE TEMP TABLE IF NOT EXISTS staged ({_COLUMNS.replace('n,', 'n INTEGER PRIMARY KEY,', 1)})",
@@ -37,9 +37,10 @@ SELECT e.id, s.def_language, s.text, s.key
 FROM staged s JOIN entry e ON e.language = s.language AND e.headword = s.headword ORDER BY s.n"""
 _ATTESTATIONS = """
 INSERT INTO attestation (id, definition_id, source_id, position, tag, part_of_speech, sense, ili, labels, form_of,
-                         etymology, translation, place, text)
+                         etymology, translation, place, text, definition_tag)
 SELECT s.n, d.id, :source, s.n - :first, s.tag, s.part_of_speech, s.sense, s.ili, s.labels, s.form_of,
-       s.etymology, s.translation, s.place, CASE WHEN s.text = d.text THEN NULL ELSE s.text END
+       s.etymology, s.translation, s.place, CASE WHEN s.text = d.text THEN NULL ELSE s.text END,
+       s.definition_tag
 FROM staged s JOIN entry e ON e.language = s.language AND e.headword = s.headword
 JOIN definition d ON d.entry_id = e.id AND d.language = s.def_language AND d.key = s.key ORDER BY s.n"""
 _EXAMPLES = "INSERT INTO example SELECT n, position, text, translation, source FROM staged_example"
@@ -215,8 +216,9 @@ class _Batch:
 
 def _row(definition: Definition, tag: str | None, place: str) -> tuple[Any, ...]:
     text = fold_space(definition.text)
+    language, full = key_language(definition.language), standard_tag(definition.language)
     return (
-        key_language(definition.language),
+        language,
         text,
         definition_key(text),
         tag,
@@ -228,4 +230,5 @@ def _row(definition: Definition, tag: str | None, place: str) -> tuple[Any, ...]
         definition.etymology,
         int(definition.translation),
         place,
+        full if full != language else None,
     )

@@ -31,7 +31,12 @@ def add_search(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
 
 
-MIGRATIONS: Mapping[int, Migration] = {1: add_search}
+def add_definition_tag(connection: sqlite3.Connection) -> None:
+    """2 to 3: where a definition's language has a region (pt-BR), the attestation keeps it."""
+    connection.execute("ALTER TABLE attestation ADD COLUMN definition_tag TEXT")
+
+
+MIGRATIONS: Mapping[int, Migration] = {1: add_search, 2: add_definition_tag}
 """By the version they start from; each leads to the next version."""
 
 

@@ -75,7 +75,7 @@ class DefinitionRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """One place where a definition was seen."""
+    """One place where a definition was seen. `tag` and `definition_tag`: full language tags, "" for none."""
 
     source: str
     part_of_speech: str
@@ -87,6 +87,7 @@ class Seen:
     tag: str
     place: str
     text: str
+    definition_tag: str
     examples: tuple[Example, ...]
 
 
@@ -282,6 +283,7 @@ def _seen(connection: Connection, tables: Tables, sense: Any) -> tuple[Seen, ...
             tag=row.tag or "",
             place=row.place,
             text=row.text or sense.text,
+            definition_tag=row.definition_tag or "",
             examples=_examples(connection, tables, row.id),
         )
         for row in connection.execute(query).all()

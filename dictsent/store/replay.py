@@ -20,7 +20,7 @@ _TOGETHER = 100  # definitions in one Entry at most, so that none grows beyond a
 _ATTESTATIONS = text("""
 SELECT a.id, e.id AS entry, e.headword, e.language, a.tag, a.place, coalesce(a.text, d.text) AS text,
        d.language AS definition_language, a.part_of_speech, a.sense, a.ili, a.labels, a.form_of, a.etymology,
-       a.translation
+       a.translation, a.definition_tag
 FROM attestation a JOIN definition d ON d.id = a.definition_id JOIN entry e ON e.id = d.entry_id
 WHERE a.source_id = :source AND a.id > :last AND :language IN ('', e.language) ORDER BY a.id LIMIT :limit""")
 _EXAMPLES = text("""
@@ -114,7 +114,7 @@ def _entries(connection: Connection, source: int, rows: Sequence[Row[Any]]) -> I
 def _definition(row: Row[Any], examples: tuple[Example, ...]) -> Definition:
     return Definition(
         text=row.text,
-        language=row.definition_language,
+        language=row.definition_tag or row.definition_language,
         part_of_speech=row.part_of_speech,
         sense=row.sense,
         ili=row.ili,
