@@ -1,6 +1,6 @@
 """BCP-47 language tags: one spelling for each language, names for people.
 
-Before: dictsent.errors. After: the store keys entries by `key_language`; the command line takes `find_tag`, `find_language`.
+Before: dictsent.errors. After: the store keys entries by `key_language`; people's words become tags by `find_tag`.
 """
 
 from __future__ import annotations
