@@ -22,6 +22,8 @@ Embed = Callable[[Sequence[str]], Tensor]
 
 _PATIENCE = timedelta(days=7)
 """What the others wait while the first builds an encoder, transforms a matrix or scores: any of it may take hours."""
+_IMPATIENCE = timedelta(seconds=10)
+"""What a process that ends with an error waits for the others to end with the same."""
 _GROUPS: dict[Any, Any] = {}
 
 
@@ -30,6 +32,8 @@ def join() -> None:
     from accelerate import PartialState
 
     PartialState(cpu=not torch.cuda.is_available())
+    if count() > 1:
+        _GROUPS["ending"] = dist.new_group(backend="gloo", timeout=_IMPATIENCE)
 
 
 def leave() -> None:
@@ -107,6 +111,19 @@ def together() -> Iterator[None]:
     if found:
         number, said = found[0]
         raise mine if mine is not None and number == rank() else _of_another(said)
+
+
+def ending(error: DictsentError) -> DictsentError:
+    """The error a process ends with; `elsewhere` where an earlier one ends with the same, which they all find."""
+    if count() == 1:
+        return error
+    found: list[Any] = [None] * count()
+    try:
+        dist.all_gather_object(found, str(error), group=_GROUPS.get("ending"))
+    except RuntimeError:
+        return error  # the others have ended, or wait for this one: what starts them ends them
+    error.elsewhere = error.elsewhere or str(error) in found[: rank()]
+    return error
 
 
 def sharded(embed: Embed, texts: Sequence[str]) -> Tensor:

@@ -11,6 +11,8 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from functools import wraps
 from typing import Any
 
+from dictsent.errors import DictsentError
+
 
 def together(command: Callable[..., None]) -> Callable[..., None]:
     """Join the processes that were started together, where there are several."""
@@ -26,6 +28,8 @@ def together(command: Callable[..., None]) -> Callable[..., None]:
         try:
             with _silent(ranks.rank() > 0):
                 command(*arguments, **options)
+        except DictsentError as error:
+            raise ranks.ending(error) from error.__cause__
         finally:
             ranks.leave()
 
