@@ -54,6 +54,9 @@ HOSTILE: dict[str, Callable[[int], str]] = {
     "example lines": lambda n: "a" + "\n#: ''b'' — c" * n,
     "dashes": lambda n: "a\n#: ''" + "b'' — (" * n,
     "variants": lambda n: "-{" * n + "}-" * n,
+    "example references": lambda n: "a" + "\n#: b <ref>c</ref>" * n,
+    "open references": lambda n: "a" + "\n#: b <ref>c" * n,
+    "languages": lambda n: "a" + "\n== a ==" * n,
     "broken lines": lambda n: "{{a\n" * n + "}}" * n,
 }
 
@@ -170,17 +173,20 @@ def _parse_page() -> Callable[[dict[str, str]], None] | str:
     return lambda page: parse_page(context, page["title"], page["text"], config)
 
 
+def hostile_seconds(name: str, size: int) -> float:
+    """CPU seconds for a page made to cost more than its length."""
+    text = "==English==\n===Noun===\n# " + HOSTILE[name](size) + "\n# last\n"
+    start = time.process_time()
+    extract(text, title="x", edition="en")
+    return time.process_time() - start
+
+
 def hostile() -> None:
-    """How the time grows from n to 4 n on pages made to cost more than their length: linear is 4."""
+    """How the time grows from n to 4 n on such pages: linear is 4, quadratic 16."""
     extract("", title="x", edition="en")
-    for name, made in HOSTILE.items():
-        seconds = []
-        for size in (20_000, 80_000):
-            text = "==English==\n===Noun===\n# " + made(size) + "\n# last\n"
-            start = time.process_time()
-            extract(text, title="x", edition="en")
-            seconds.append(time.process_time() - start)
-        print(f"{name:18} {seconds[0]:7.3f} s {seconds[1]:7.3f} s  x{seconds[1] / max(seconds[0], 1e-4):.1f}")
+    for name in HOSTILE:
+        short, long = hostile_seconds(name, 20_000), hostile_seconds(name, 80_000)
+        print(f"{name:18} {short:7.3f} s {long:7.3f} s  x{long / max(short, 1e-4):.1f}")
 
 
 def main() -> None:

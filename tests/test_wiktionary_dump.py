@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from backports import zstd
 
 from dictsent.adapter import identify, installed
 from dictsent.errors import SourceError
@@ -60,7 +61,8 @@ def multistream(path: Path, streams: int = 40) -> Path:
 def test_content_decides_whatever_the_name_and_the_compression(tmp_path: Path) -> None:
     data = SAMPLE.read_bytes()
     expected, _ = read(SAMPLE)
-    for name, packed in (("a.txt", data), ("b", bz2.compress(data)), ("c.xml", gzip.compress(data))):
+    packings: tuple[Callable[[bytes], bytes], ...] = (bytes, bz2.compress, gzip.compress, zstd.compress)
+    for name, packed in ((f"words.{number}", pack(data)) for number, pack in enumerate(packings)):
         path = tmp_path / name
         path.write_bytes(packed)
         assert identify(str(path), installed()) is Wiktionary
@@ -96,12 +98,16 @@ def test_workers_bring_back_whole_entries(tmp_path: Path, compression: str, monk
     assert together.reading.counts == alone.reading.counts
 
 
-@pytest.mark.parametrize("cut", ["plain", "bz2", "stream", "crc"])
+@pytest.mark.parametrize("cut", ["plain", "bz2", "gzip", "zstandard", "stream", "crc"])
 def test_a_damaged_dump_is_one_error_or_kept_as_far_as_it_goes(tmp_path: Path, cut: str) -> None:
     path = tmp_path / "dump"
     text = (HEAD + "".join(noun(n) for n in range(3000))).encode()
+    packers: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.compress, "zstandard": zstd.compress}
     if cut == "plain":
         path.write_bytes(text[:-40])
+    elif cut in packers:
+        packed = packers[cut](text)
+        path.write_bytes(packed[: len(packed) * 2 // 3])
     elif cut == "bz2":
         packed = bz2.compress(text, 1)
         path.write_bytes(packed[: len(packed) * 2 // 3])
@@ -149,6 +155,36 @@ def test_the_wrong_file_is_one_clear_line(tmp_path: Path, kind: str) -> None:
         read(path)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("SQL dump", "this is an SQL dump, not an XML export"),
+        ("JSON dump", "this is a JSON dump, not an XML export"),
+        ("root element", "no adapter recognises this"),
+        ("not UTF-8", "no adapter recognises this"),
+        ("empty", "the file is empty"),
+    ],
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_wrong_file_at_the_command_is_one_clear_line(
+    run_cli: Callable[..., Any], kind: str, message: str, packed: bool
+) -> None:
+    path = Path("jawiktionary-latest")
+    path.write_bytes(gzip.compress(WRONG.get(kind, b"")) if packed else WRONG.get(kind, b""))
+    result = run_cli("ingest", path, "--store", "store.db")
+    assert result.exit_code == 1
+    assert (message if kind != "empty" or not packed else "no adapter recognises") in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert not Path("store.db").exists()
+
+
+def test_elements_nested_beyond_reason_spoil_their_page_only(tmp_path: Path) -> None:
+    path = write(tmp_path / "a", page("deep", "<a>" * 100_000 + "</a>" * 100_000), noun(1), page("nul", "a\x00b"))
+    found, _ = read(path)
+    assert [r.reason for r in found if isinstance(r, Rejected)] == ["page is not valid XML"] * 2
+    assert [e.headword for e in found if isinstance(e, Entry)] == ["word1"]
 
 
 def test_next_to_nothing_usable_says_what_was_seen(tmp_path: Path) -> None:

@@ -167,8 +167,15 @@ def test_patterns() -> None:
 
 
 @pytest.mark.parametrize("name", speed.HOSTILE)
+def test_the_time_grows_as_the_page_does(name: str) -> None:
+    """Four times the page takes some four times as long; sixteen times would be quadratic. No figure but the ratio."""
+    extract("", title="x", edition="en")
+    ratios = (speed.hostile_seconds(name, 40_000) / max(speed.hostile_seconds(name, 10_000), 0.002) for _ in range(5))
+    assert any(ratio < 9 for ratio in ratios)
+
+
+@pytest.mark.parametrize("name", speed.HOSTILE)
 def test_hostile_text_is_read_through(name: str) -> None:
-    """Anything quadratic would show as minutes here; the growth itself is measured by the benchmark."""
     text = PAGE + "# " + speed.HOSTILE[name](20_000) + "\n# last\n"
     found = glosses(text)
     assert len(found) < 20_010

@@ -41,6 +41,8 @@ _OTHERS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     ("a ZIM file", re.compile(_ZIM)),
     ("an HTML page", re.compile(rb"\s*<(?:!doctype html|html)", re.IGNORECASE)),
 )
+MISTAKEN = ("an SQL dump", "a JSON dump")
+"""Files given for the export by mistake that are claimed, to say what they are; a ZIM file has a reader of its own."""
 HINT = "give the pages-articles XML dump (…-pages-articles.xml.bz2) as it is"
 
 
@@ -81,10 +83,10 @@ def looks_like_dump(path: Path) -> bool:
     """Whether the file is an export, or one of the other dumps that are offered beside it (read_head tells which)."""
     start = beginning(path, 1 << 15)
     root = _ROOT.search(start)
-    named = [name for name, pattern in _OTHERS if name != "an HTML page" and pattern.match(start)]
-    return (root is not None and root[1] == b"mediawiki" and start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")) or (
-        bool(named) and (start.startswith(_ZIM) or b"wik" in start[:4096].lower() or "wik" in path.name.lower())
-    )
+    if root is not None and root[1] == b"mediawiki" and start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
+        return True
+    other = any(name in MISTAKEN and pattern.match(start) for name, pattern in _OTHERS)
+    return other and (b"wik" in start[:4096].lower() or "wik" in path.name.lower())
 
 
 def read_head(path: Path) -> Head:
