@@ -127,12 +127,16 @@ def sets_to_score(choice: Choice, data: Path | None, files: Sequence[Path], lang
     from dictsent.errors import TaskError
     from dictsent.evaluate import available
     from dictsent.languages import display_name
+    from dictsent.tasks.data import speaks
     from dictsent.tasks.own import own_pairs
 
     sets = [own_pairs(path, language=language or "und") for path in files]
     if choice.names or not files:
         found, left_out = available(choice, folders(data))
         sets += found
+        for row in (pairs.copy.set for pairs in found if language and not speaks(pairs.copy.set, (language,))):
+            tongues = " and ".join(display_name(tag) for tag in (row.language, row.second_language) if tag)
+            note(f"{row.label} is in {tongues}, the model or --lang says {display_name(language)}")
         say_left_out(left_out)
     if not sets:
         raise TaskError(

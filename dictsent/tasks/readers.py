@@ -137,6 +137,8 @@ def _check(row: Row, scale: tuple[float, float]) -> float | Rejected | None:
         score = float(row.score)
     except ValueError:
         return Rejected("score is not a number", row.place, shown)
+    if not math.isfinite(score):
+        return Rejected("score is not a number", row.place, shown)
     if not scale[0] <= score <= scale[1]:
         return Rejected(f"score outside {scale[0]:g} to {scale[1]:g}", row.place, shown)
     if not row.first.strip() or not row.second.strip():
