@@ -70,8 +70,8 @@ def fill(path: Path, millions: int) -> list[tuple[float, float]]:
             clock, processor = time.perf_counter() - start[0], time.process_time() - start[1]
             speeds.append((MILLION / clock, MILLION / processor))
             print(
-                f"million {source + 1}: {MILLION / clock:,.0f} definitions a second, {MILLION / processor:,.0f} a second"
-                f" of processor time, peak {memory()} MB",
+                f"million {source + 1}: {MILLION / clock:,.0f} definitions a second,"
+                f" {MILLION / processor:,.0f} a second of processor time, peak {memory()} MB",
                 flush=True,
             )
     return speeds

@@ -149,6 +149,11 @@ def read_sources(connection: Connection, tables: Tables, *, only: int | None = N
     return [SourceRow(**dict(zip(names, row, strict=True))) for row in connection.execute(query)]
 
 
+def read_tags(connection: Connection) -> set[str]:
+    """The languages of the headwords, without counting: a step in an index for each."""
+    return set(connection.scalars(text(LANGUAGES)))
+
+
 def read_languages(connection: Connection, tables: Tables) -> dict[str, dict[str, int]]:
     """Entries and definitions of each headword language, most definitions first."""
     entry, definition = tables["entry"], tables["definition"]
