@@ -14,6 +14,7 @@ from typing import Any, Self
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from safetensors import SafetensorError
 from torch import Tensor, nn
 from transformers import (
     AutoConfig,
@@ -79,7 +80,11 @@ class Encoder:
             EncoderError: it cannot be loaded, or its tokenizer does not fit.
         """
         name = str(name)
-        kept = _kept_pooling(Path(name))
+        _require_model(Path(name))
+        try:
+            kept = _kept_pooling(Path(name))
+        except (ValueError, KeyError, TypeError) as error:
+            raise EncoderError(f"its modules.json cannot be read: {error}", where=name) from error
         with quiet():
             tokenizer = _load_tokenizer(name, prefix_space=prefix_space)
             backbone, masked_lm, reason = _load_model(name)
@@ -292,12 +297,21 @@ class quiet:
             transformers_logging.enable_progress_bar()
 
 
+def _require_model(path: Path) -> None:
+    """Raise EncoderError for a file or folder that cannot be a model; a name that is neither may be a hub's."""
+    hint = "a transformers folder holds config.json, weights and a tokenizer"
+    if path.is_file():
+        raise EncoderError("a file is no model", where=str(path), hint=hint)
+    if path.is_dir() and not (path / "config.json").is_file():
+        raise EncoderError("a folder without config.json is no model", where=str(path), hint=hint)
+
+
 def _load_tokenizer(name: str, *, prefix_space: bool) -> PreTrainedTokenizerBase:
     try:
         tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(name)
         if prefix_space and getattr(tokenizer, "add_prefix_space", None) is False:
             tokenizer = AutoTokenizer.from_pretrained(name, add_prefix_space=True)
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, ImportError) as error:
         raise _unloadable(name, error) from error
     if tokenizer.pad_token_id is None:
         raise EncoderError("the tokenizer has no padding token", where=name, hint="use another --encoder")
@@ -311,7 +325,7 @@ def _load_model(name: str) -> tuple[PreTrainedModel, PreTrainedModel | None, str
         if type(config) not in AutoModelForMaskedLM._model_mapping:
             return AutoModel.from_pretrained(name), None, f"{config.model_type} has none"
         model, info = AutoModelForMaskedLM.from_pretrained(name, output_loading_info=True)
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         raise _unloadable(name, error) from error
     base = base_of(model)
     absent = [key for key in info["missing_keys"] if key.startswith(f"{model.base_model_prefix}.")]
@@ -355,6 +369,13 @@ def _check_tokenizer(tokenizer: PreTrainedTokenizerBase, backbone: PreTrainedMod
     if len(tokenizer) > rows:
         raise EncoderError(
             f"the tokenizer has {len(tokenizer)} tokens, the encoder only {rows} embeddings: not of one model",
+            where=name,
+        )
+    # Embeddings are padded by a few rows, never to twice; without its files a tokenizer knows only special tokens.
+    if 2 * len(tokenizer) < rows:
+        raise EncoderError(
+            f"the tokenizer has {len(tokenizer)} tokens, the encoder {rows} embeddings: its files are missing or of"
+            " another model",
             where=name,
         )
 

@@ -99,7 +99,10 @@ def text_encoder(name: str) -> Model | SentenceTransformerEncoder:
     """What encodes sentences with a model folder or hub name. Raises EncoderError."""
     modules = Path(name) / "modules.json"
     if modules.is_file():
-        kinds = [str(m["type"]).rpartition(".")[2] for m in json.loads(modules.read_text(encoding="utf-8"))]
+        try:
+            kinds = [str(m["type"]).rpartition(".")[2] for m in json.loads(modules.read_text(encoding="utf-8"))]
+        except (ValueError, KeyError, TypeError) as error:
+            raise EncoderError(f"its modules.json cannot be read: {error}", where=name) from error
         if kinds[0] != "Transformer" or not set(kinds) <= {"Transformer", "WordWeights", "Pooling"}:
             return SentenceTransformerEncoder(name)
     return Model.load(name)
