@@ -101,8 +101,8 @@ def test_a_vocabulary_without_a_mask(run_cli: Cli, tiny_bert: Path, tmp_path: Pa
     )
     assert "prompt pooling needs a mask token" in one_line(run_cli("eval", "sts", "prompt:their"))
     Path("trial.toml").write_text(
-        'title = "t"\nlanguage = "en"\n[[source]]\npath = "words.tsv"\nlanguage = "en"\n[[system]]\nname = "a"\nencoder = "their"\n'
-        'evaluation = "prompt"\n'
+        'title = "t"\nlanguage = "en"\n[[source]]\npath = "words.tsv"\nlanguage = "en"\n[[system]]\n'
+        'name = "a"\nencoder = "their"\nevaluation = "prompt"\n'
     )
     assert "prompt pooling needs a mask token" in one_line(run_cli("run", "trial.toml"))
     result = run_cli("train", "--encoder", "their", "--method", "defsent-plus", "--pst", "1", "--json")
