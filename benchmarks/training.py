@@ -1,8 +1,8 @@
 """What training, entries and encoding cost, in ratios measured within one run, alternately, medians of rounds.
 
-Usage: python benchmarks/training.py STORE PART [--bf16] [--threads N] [--rounds N] [--width 384] [--layers 6]
-       python benchmarks/training.py STORE training    the reference way against ours, float32 and bf16 (below 4 minutes)
-       python benchmarks/training.py STORE entries     the same for entry embeddings (below 3 minutes)
+Usage: python benchmarks/training.py STORE PART... [--threads N] [--rounds N] [--width 384] [--layers 6]
+       python benchmarks/training.py STORE training    the reference way against ours, float32 and bf16
+       python benchmarks/training.py STORE entries     the same for entry embeddings
        python benchmarks/training.py STORE loop        transformers.Trainer against a bare loop over the same batches
        python benchmarks/training.py STORE encode      our encode against sentence-transformers', and equal vectors
        python benchmarks/training.py STORE tokens      tokenising, and reading what was tokenised before
@@ -94,9 +94,7 @@ def reference_training(encoder, pairs, labels, matrix, seconds):
     started, done = time.perf_counter(), 0
     while time.perf_counter() - started < seconds:
         texts = [p.definition for p in pairs[done : done + BATCH]]
-        batch = encoder.tokenizer(
-            texts, padding="max_length", max_length=PADDED, truncation=True, return_tensors="pt"
-        )
+        batch = encoder.tokenizer(texts, padding="max_length", max_length=PADDED, truncation=True, return_tensors="pt")
         mask = batch["attention_mask"].unsqueeze(-1)
         states = model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]).last_hidden_state
         vectors = pooler((states * mask).sum(1) / mask.sum(1))

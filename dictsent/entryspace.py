@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,6 +25,7 @@ from dictsent.records import Pair
 from dictsent.settings import Isotropy
 
 _ITERATIONS = 1000
+_BLOCK = 8_192
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +68,8 @@ class EntrySpace:
             return self
         rows = self.matrix.numpy()
         # Fitted once: processes would get in one another's way, and may differ in the last digit.
-        fitted = first(lambda: _fit_ica(rows, seed) if isotropy == "ica" else _fit_zca(rows))
-        matrix, own = fitted.apply(self.matrix.numpy()), fitted.apply(self.own_rows.numpy())
+        fitted = first(lambda: fit_isotropy(rows, isotropy, seed=seed))
+        matrix, own = fitted.apply(rows), fitted.apply(self.own_rows.numpy())
         return replace(self, matrix=torch.from_numpy(matrix), own_rows=torch.from_numpy(own), note=fitted.note)
 
     def nearest(self, vectors: Tensor, k: int, *, language: str = "") -> list[list[tuple[int, float]]]:
@@ -182,34 +184,55 @@ def load_space(folder: Path) -> EntrySpace | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Affine:
-    """x -> (x - centre) @ matrix."""
+class Affine:
+    """x -> (x - centre) @ matrix, and what it is."""
 
     centre: NDArray[np.float64]
     matrix: NDArray[np.float64]
     note: str
 
     def apply(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
-        moved: NDArray[np.float32] = ((rows - self.centre) @ self.matrix).astype(np.float32)
+        """`(n, dim)`, reckoned in float64 block by block."""
+        moved = np.empty_like(rows)
+        for start in range(0, len(rows), _BLOCK):
+            moved[start : start + _BLOCK] = (rows[start : start + _BLOCK] - self.centre) @ self.matrix
         return moved
 
 
-def _standardised(rows: NDArray[np.float32]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def fit_isotropy(
+    rows: NDArray[np.float32], isotropy: Isotropy, *, seed: int = 42, dtype: type[np.floating[Any]] = np.float32
+) -> Affine:
+    """What makes `rows` `(n, dim)` isotropic (METHODS, "Candidate matrices").
+
+    ICA is fitted in float32, with half the memory: the same components as in float64 (benchmarks/training_scale.py).
+
+    Raises:
+        TrainingError: ICA of fewer rows than dimensions.
+    """
+    return _fit_ica(rows, seed, dtype) if isotropy == "ica" else _fit_zca(rows)
+
+
+def _standardised(
+    rows: NDArray[np.float32], dtype: type[np.floating[Any]]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[Any]]:
     centre = rows.mean(axis=0, dtype=np.float64)
     scale = rows.std(axis=0, dtype=np.float64)
     scale[scale == 0] = 1.0
-    return centre, scale, (rows - centre) / scale
+    standard = rows.astype(dtype)
+    standard -= centre.astype(dtype)
+    standard /= scale.astype(dtype)
+    return centre, scale, standard
 
 
-def _fit_ica(rows: NDArray[np.float32], seed: int) -> _Affine:
+def _fit_ica(rows: NDArray[np.float32], seed: int, dtype: type[np.floating[Any]]) -> Affine:
     from sklearn.decomposition import FastICA
     from sklearn.exceptions import ConvergenceWarning
 
-    centre, scale, standard = _standardised(rows)
     if len(rows) <= rows.shape[1]:
         raise TrainingError(
             f"ICA needs more entries ({len(rows)}) than dimensions ({rows.shape[1]})", hint="use --isotropy none"
         )
+    centre, scale, standard = _standardised(rows, dtype)
     ica = FastICA(
         n_components=rows.shape[1],
         fun="logcosh",
@@ -220,21 +243,22 @@ def _fit_ica(rows: NDArray[np.float32], seed: int) -> _Affine:
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        ica.fit(standard.astype(np.float32))
+        ica.fit(standard)
     unmixing = ica.components_.T.astype(np.float64) / scale[:, None]
     # `standard` has mean zero up to rounding, so the fit's own mean is left out.
     ended = f"{ica.n_iter_} iterations" + (" without convergence" if ica.n_iter_ >= _ITERATIONS else "")
     return _scaled(rows, centre, unmixing, f"ica: {ended}")
 
 
-def _fit_zca(rows: NDArray[np.float32]) -> _Affine:
-    centre, scale, standard = _standardised(rows)
+def _fit_zca(rows: NDArray[np.float32]) -> Affine:
+    centre, scale, standard = _standardised(rows, np.float64)
     values, vectors = np.linalg.eigh(np.cov(standard, rowvar=False))
     floor = values.max() * 1e-10
     whitening = (vectors / np.sqrt(np.maximum(values, floor))) @ vectors.T
     return _scaled(rows, centre, whitening / scale[:, None], "zca")
 
 
-def _scaled(rows: NDArray[np.float32], centre: NDArray[np.float64], matrix: NDArray[np.float64], note: str) -> _Affine:
-    factor = float(rows.std(dtype=np.float64) / ((rows - centre) @ matrix).std())
-    return _Affine(centre, matrix * factor, f"{note}, factor {factor:.4g}")
+def _scaled(rows: NDArray[np.float32], centre: NDArray[np.float64], matrix: NDArray[np.float64], note: str) -> Affine:
+    plain = Affine(centre, matrix, note)
+    factor = float(rows.std(dtype=np.float64) / plain.apply(rows).std(dtype=np.float64))
+    return Affine(centre, matrix * factor, f"{note}, factor {factor:.4g}")
