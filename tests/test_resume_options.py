@@ -39,7 +39,7 @@ def test_several_licences_and_preferences_resume(run_cli: Callable[..., Any], ti
     put("two", "WordNet", "a {} that lives near a {}")
     put("three", "all rights reserved", "secretly a {} or a {}")
     fixed = ["--encoder", str(tiny_bert), "--pst", "2", "--epochs", "200", "--checkpoint-minutes", "0"]
-    chosen = ["--licence-allow", "CC0-1.0", "--licence-allow", "WordNet", "--near", "0.9"]
+    chosen = ["--licence-allow", "cc0", "--licence-allow", "WordNet", "--near", "0.9"]
     chosen += ["--prefer", "two", "--prefer", "one"]
     start = [sys.executable, "-m", "dictsent", "train", *fixed, *chosen]
     process = subprocess.Popen(start, stderr=subprocess.PIPE, text=True)

@@ -242,11 +242,12 @@ def train_command(
             opened = held.enter_context(Store(path))
             asked["language"] = _languages(asked["language"], opened)
             tags = asked["language"].split(",")
-            if asked.get("licences"):
-                opened.require(*tags)
-                asked["licences"] = allowed_licences({s for t in tags for s in opened.licences(t)}, asked["licences"])
             opened.require_sources(asked.get("prefer", ()))
             plan = _plan(asked, runs, resume=resume is not None)
+            if plan.pairs.licences:
+                opened.require(*tags)
+                allowed = allowed_licences({s for t in tags for s in opened.licences(t)}, plan.pairs.licences)
+                plan = replace(plan, pairs=replace(plan.pairs, licences=allowed))
             if asked.get("exclude_exposed"):
                 plan = replace(plan, exclude=frozenset().union(*(_exposed(tag, sets) for tag in tags)))
             scorer = _dev_scorer(plan, sets)
