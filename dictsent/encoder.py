@@ -28,6 +28,7 @@ from transformers.utils import logging as transformers_logging
 
 from dictsent.errors import EncoderError, HeadError
 from dictsent.heads import MaskedLMHead, missing_head_keys, probe_head
+from dictsent.hub import must_stay_local
 from dictsent.precision import Used, computing
 from dictsent.ranks import count
 from dictsent.settings import Pooling
@@ -86,9 +87,11 @@ class Encoder:
         except (ValueError, KeyError, TypeError) as error:
             raise EncoderError(f"its modules.json cannot be read: {error}", where=name) from error
         with quiet():
-            tokenizer = _load_tokenizer(name, prefix_space=prefix_space)
-            backbone, masked_lm, reason = _load_model(name)
-            native = _load_native_pooler(name, backbone) if masked_lm is None or _is_bert(backbone) else None
+            local = must_stay_local(name)
+            tokenizer = _load_tokenizer(name, prefix_space=prefix_space, local=local)
+            backbone, masked_lm, reason = _load_model(name, local=local)
+            bert = masked_lm is None or _is_bert(backbone)
+            native = _load_native_pooler(name, backbone, local=local) if bert else None
         _check_tokenizer(tokenizer, backbone, name)
         weights = torch.tensor(kept.weights) if kept.weights is not None else None
         encoder = cls(
@@ -306,11 +309,11 @@ def _require_model(path: Path) -> None:
         raise EncoderError("a folder without config.json is no model", where=str(path), hint=hint)
 
 
-def _load_tokenizer(name: str, *, prefix_space: bool) -> PreTrainedTokenizerBase:
+def _load_tokenizer(name: str, *, prefix_space: bool, local: bool) -> PreTrainedTokenizerBase:
     try:
-        tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(name)
+        tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(name, local_files_only=local)
         if prefix_space and getattr(tokenizer, "add_prefix_space", None) is False:
-            tokenizer = AutoTokenizer.from_pretrained(name, add_prefix_space=True)
+            tokenizer = AutoTokenizer.from_pretrained(name, add_prefix_space=True, local_files_only=local)
     except (OSError, ValueError, KeyError, ImportError) as error:
         raise _unloadable(name, error) from error
     if tokenizer.pad_token_id is None:
@@ -318,13 +321,15 @@ def _load_tokenizer(name: str, *, prefix_space: bool) -> PreTrainedTokenizerBase
     return tokenizer
 
 
-def _load_model(name: str) -> tuple[PreTrainedModel, PreTrainedModel | None, str]:
+def _load_model(name: str, *, local: bool) -> tuple[PreTrainedModel, PreTrainedModel | None, str]:
     """The backbone, the masked-LM model it belongs to or None, and why there is none."""
     try:
-        config = AutoConfig.from_pretrained(name)
+        config = AutoConfig.from_pretrained(name, local_files_only=local)
         if type(config) not in AutoModelForMaskedLM._model_mapping:
-            return AutoModel.from_pretrained(name), None, f"{config.model_type} has none"
-        model, info = AutoModelForMaskedLM.from_pretrained(name, output_loading_info=True)
+            return AutoModel.from_pretrained(name, local_files_only=local), None, f"{config.model_type} has none"
+        model, info = AutoModelForMaskedLM.from_pretrained(
+            name, output_loading_info=True, local_files_only=local
+        )
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         raise _unloadable(name, error) from error
     base = base_of(model)
@@ -337,11 +342,11 @@ def _load_model(name: str) -> tuple[PreTrainedModel, PreTrainedModel | None, str
     return base, model, ""
 
 
-def _load_native_pooler(name: str, backbone: PreTrainedModel) -> nn.Linear | None:
+def _load_native_pooler(name: str, backbone: PreTrainedModel, *, local: bool) -> nn.Linear | None:
     """The checkpoint's own pooler where it holds one: a random one made by the loader is not taken."""
     if not _is_bert(backbone):
         return None
-    model, info = AutoModel.from_pretrained(name, output_loading_info=True)
+    model, info = AutoModel.from_pretrained(name, output_loading_info=True, local_files_only=local)
     pooler = getattr(model, "pooler", None)
     if pooler is None or any("pooler" in key for key in info["missing_keys"]):
         return None

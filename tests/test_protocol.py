@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import statistics
 from collections.abc import Callable
 from pathlib import Path
@@ -10,8 +11,9 @@ from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from test_cli import MANY, one_line
+from tiny import WORDS
 
 import dictsent
 from dictsent.checkpoints import Stop, TrainingStopped
@@ -156,7 +158,7 @@ def test_defsent_over_seeds_and_a_grid_from_the_command_line(run_cli: Cli, store
         (["--grid", "combination=cls-amp,cls"], "'cls' is no combination"),
         (["--grid", "pst=1,2", "--grid", "pst=2,3"], "pst is given twice"),
         (["--seed", "1", "--seeds", "1-2"], "say the same thing twice"),
-        (["--split", "none", "--seeds", "0-1"], "need a dev criterion"),
+        (["--split", "none", "--seeds", "0-1"], "need a dev criterion, and no dev word can be asked for"),
         (["--criterion", "sts"], "there is no STS-B dev set for en"),
     ],
 )
@@ -206,6 +208,63 @@ def test_several_languages_make_one_encoder(run_cli: Cli, store: Store, tiny_ber
     assert {hit["language"] for hit in answer["hits"]} == {"de"}
     assert "no ja words" in one_line(run_cli("lookup", "a cat", "--lang", "ja", "--model", record["run"]))
     assert "holds no Japanese" in one_line(run_cli("train", "--encoder", tiny_bert, "--lang", "en,ja"))
+
+
+def test_what_happens_is_told_as_json_lines(run_cli: Cli, store: Store, tiny_bert: Path) -> None:
+    options = ["--encoder", tiny_bert, "--pst", "2", "--seeds", "0,1"]
+    done = run_cli("train", *options, "--events", "events.jsonl", "--json")
+    assert done.exit_code == 0, done.stderr
+    lines = [json.loads(line) for line in Path("events.jsonl").read_text().splitlines()]
+    assert (lines[0]["event"], lines[-1]["event"]) == ("start", "finished")
+    assert lines[0]["seeds"] == [0, 1]
+    steps = [(line["seed"], line["step"]) for line in lines if line["event"] == "step"]
+    assert steps == [(0, 1), (1, 1), (0, 2), (1, 2)]
+    assert lines[-1]["run"] == json.loads(done.stdout)["run"]
+    assert len(lines[-1]["runs"]) == 2
+    assert run_cli("train", *options, "--events", "-", "--json").exit_code == 2
+    failed = run_cli("train", "--encoder", "nowhere/at/all", "--events", "-")
+    assert [json.loads(line)["event"] for line in failed.stdout.splitlines()][-1] == "failed"
+
+
+def test_fifty_definitions_cannot_choose_among_seeds(run_cli: Cli, tiny_bert: Path) -> None:
+    single = "".join(f"w{i}\ta {WORDS[i % 20]} that lives near the {WORDS[-1 - i]}\n" for i in range(50))
+    Path("few.tsv").write_text(single)
+    assert run_cli("ingest", "few.tsv", "--lang", "en").exit_code == 0
+    assert "no dev word can be asked for" in one_line(run_cli("train", "--encoder", tiny_bert, "--seeds", "0,1"))
+    assert run_cli("train", "--encoder", tiny_bert, "--pst", "1").exit_code == 0
+
+
+def test_systems_of_one_recipe_share_the_steps_they_agree_on(
+    store: Store, tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained: list[int] = []
+    plain = methods.fit
+    monkeypatch.setattr(methods, "fit", lambda *a, **k: (trained.append(k["step"]), plain(*a, **k))[1])
+    shared = tmp_path / "shared"
+    outcomes = [
+        run_training(store, plan_for(tiny_bert, shared=shared, told={"pst": 3, "isotropy": isotropy}), Watch())
+        for isotropy in ("none", "zca")
+    ]
+    assert trained == [1, 2, 3, 3]
+    alone = run_training(store, plan_for(tiny_bert, told={"pst": 3, "isotropy": "zca"}), Watch())
+    assert same(weights(outcomes[1]), weights(alone))
+
+
+def test_weights_that_changed_in_place_are_not_resumed_from(store: Store, tiny_bert: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "encoder"
+    shutil.copytree(tiny_bert, folder)
+    stop = Stop()
+
+    def progress(done: int, *_: Any) -> None:
+        stop.requested = done >= 2
+
+    with pytest.raises(TrainingStopped):
+        run_training(store, plan_for(folder, out=Path("x")), Watch(progress=progress, stop=stop))
+    state = load_file(folder / "model.safetensors")
+    first = next(iter(state))
+    save_file({**state, first: state[first] + 1}, folder / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(TrainingError, match="had other weights to start from"):
+        run_training(store, plan_for(folder, out=Path("x"), resume=True), Watch())
 
 
 def test_without_several_trainings_there_is_no_protocol(store: Store, tiny_bert: Path) -> None:

@@ -161,7 +161,7 @@ def test_resume_says_what_it_cannot(run_cli: Callable[..., Any], tiny_bert: Path
         "pairs": "",
     }
     (work / "plan.json").write_text(json.dumps(plan))
-    assert "it was started with --pst 2, not 3" in one_line(run_cli("train", "--resume", "--pst", "3"))
+    assert "it was started with --pst 2, not with --pst 3" in one_line(run_cli("train", "--resume", "--pst", "3"))
     assert "had other settings and pairs" in one_line(run_cli("train", "--resume"))
     with pytest.raises(TrainingError, match="unfinished training lies here"):
         Checkpoints(work).begin({})

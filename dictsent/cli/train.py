@@ -13,6 +13,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from dictsent.cli.events import events_option, events_to
 from dictsent.cli.options import json_option, runs_option, sets_option, store_option
 from dictsent.cli.processes import together
 from dictsent.cli.show import emit, note, working
@@ -211,6 +212,7 @@ def _grid(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> dict
 )
 @sets_option
 @json_option
+@events_option
 @click.pass_context
 @together
 def train_command(
@@ -221,6 +223,7 @@ def train_command(
     store: Path,
     sets: Path | None,
     as_json: bool,
+    events: str | None,
     **asked: Any,
 ) -> None:
     """Train a sentence encoder on the store's definitions.
@@ -251,15 +254,19 @@ def train_command(
             if asked.get("exclude_exposed"):
                 plan = replace(plan, exclude=frozenset().union(*(_exposed(tag, sets) for tag in tags)))
             scorer = _dev_scorer(plan, sets)
+        told = held.enter_context(events_to(events, as_json=as_json, first=ranks.rank() == 0))
         with working("training") as bar, stopping() as stopped_by:
             from dictsent.recipe.protocol import run_training
             from dictsent.recipe.training import Watch
 
+            told.start(plan)
+            watch = told.watch(Watch(note, bar.update, stop=stopped_by.stop))
             try:
-                outcome = run_training(opened, plan, Watch(note, bar.update, stop=stopped_by.stop), dev_scorer=scorer)
+                outcome = run_training(opened, plan, watch, dev_scorer=scorer)
             except TrainingStopped as stopped:
                 note(f"{stopped.what}; it is saved, `dictsent train --resume` goes on")
                 ctx.exit(128 + stopped_by.signal)
+            told.finish(outcome)
     best = outcome.best
     if as_json:
         more = {"protocol_summary": outcome.summary} if outcome.summary else {}
@@ -334,10 +341,23 @@ def _resumed(ctx: click.Context, name: str, runs: Path, given: dict[str, Any]) -
         if now != before and not (key == "language" and _languages(str(now), None) == before):
             option = next(p.opts[0] for p in ctx.command.params if p.name == key)
             raise TrainingError(
-                f"it was started with {option} {before}, not {now}", where=str(folder), hint=f"leave {option} out"
+                f"it was started {_said(option, before)}, not {_said(option, now)}",
+                where=str(folder),
+                hint=f"leave {option} out",
             )
     note(f"going on with {folder}")
     return {**asked, "out": folder, "minutes": given["minutes"]}
+
+
+def _said(option: str, value: Any) -> str:
+    """An option as its user wrote it, or its absence."""
+    if value is None or value is False or value in ("", [], {}):
+        return f"without {option}"
+    if value is True:
+        return f"with {option}"
+    if isinstance(value, dict):
+        value = [f"{name}={','.join(map(str, values))}" for name, values in value.items()]
+    return f"with {option} {' '.join(map(str, value)) if isinstance(value, list) else value}"
 
 
 def _languages(given: str, store: Any) -> str:

@@ -5,6 +5,9 @@ Before: dictsent.recipe.settings read the file. After: the command line shows th
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -52,7 +55,7 @@ def execute(recipe: Recipe, place: Place, watch: Watch) -> list[Row]:
     )
     dev_scorer = sts_dev([language], place.data)
     rows: list[Row] = []
-    with Store(place.store, create=True) as store:
+    with Store(place.store, create=True) as store, _shared_steps(place.runs) as shared:
         for source in recipe.source:
             _ingest(store, source.path or find_wordnet(place.wordnet, watch.notify), source.language, watch)
         bench = _bench(recipe, place, select(store, settings), language, watch)
@@ -67,6 +70,7 @@ def execute(recipe: Recipe, place: Place, watch: Watch) -> list[Row]:
                 grid=system.grid,
                 criterion=system.criterion,
                 seeds=recipe.seeds,
+                shared=shared,
             )
             rows += _run_system(store, system, plan, _Scoring(bench, recipe, system, dev_scorer), watch)
     return rows
@@ -85,6 +89,14 @@ class _Scoring:
         """All scores of one model; SentEval's for the first seeds only."""
         transfer = seed in self.recipe.seeds[: self.recipe.transfer]
         return self.bench.score_trained(model, evaluation=self.system.evaluation, transfer=transfer)
+
+
+@contextmanager
+def _shared_steps(runs: Path) -> Iterator[Path]:
+    """A folder for the steps that systems of one recipe have in common, gone with it."""
+    runs.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".steps-", dir=runs) as folder:
+        yield Path(folder)
 
 
 def _bench(recipe: Recipe, place: Place, pairs: Pairs, language: str, watch: Watch) -> Bench:

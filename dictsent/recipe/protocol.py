@@ -10,6 +10,7 @@ import hashlib
 import json
 import random
 import statistics
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -50,7 +51,8 @@ from dictsent.runs import CACHE, next_folder, protocol_file, work_folder
 from dictsent.settings import TrainSettings
 from dictsent.store import Store
 from dictsent.tasks.isotropy import portrait_of
-from dictsent.train import Hooks, Trained, train, train_step
+from dictsent.train import Hooks, Trained, state_of, train, train_step
+from dictsent.vocabulary import single_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,7 @@ def run_training(
     with ranks.together():
         encoder = load_start(start, plan)
         encoder.cache = plan.runs / CACHE
-        protocol = _Protocol(plan, watch, chosen, encoder, checkpoints, folder, record, dev_scorer)
+        protocol = _Protocol(plan, watch, chosen, encoder, checkpoints, folder, record, dev_scorer, state_of(encoder))
         protocol.trainings = _trainings(plan, encoder, start, folder)
     say_pairs(chosen.pairs, watch)
     if method == "defsent":
@@ -145,8 +147,16 @@ class _Protocol:
     folder: Path
     record: dict[str, Any]
     dev_scorer: DevScorer | None
+    state: str
     trainings: list[_Training] = field(default_factory=list)
     units_done: int = 0
+
+    @property
+    def units(self) -> Checkpoints:
+        """Where steps are kept: with the other work, or shared with plans on the same pairs and encoder."""
+        if self.plan.shared is None:
+            return self.checkpoints
+        return Checkpoints(self.plan.shared / _named([digest(self.chosen.pairs), self.state]))
 
     @property
     def single(self) -> bool:
@@ -156,17 +166,24 @@ class _Protocol:
     @property
     def criterion(self) -> str:
         """What the dev figure is."""
-        if self.chosen.pairs.dev and self.plan.criterion != "sts":
+        if self.plan.criterion != "sts" and self._can_ask_words():
             return "word prediction MRR on dev headwords"
         return "STS-B dev" if self.dev_scorer is not None else "none"
+
+    def _can_ask_words(self) -> bool:
+        """Whether a dev word can be asked for: it has another definition to be found by, or a token of its own."""
+        dev = self.chosen.pairs.dev
+        if method_name(self.plan) == "defsent":
+            return bool(single_tokens(self.start.tokenizer, {pair.headword for pair in dev}))
+        return any(count > 1 for count in Counter(pair.entry for pair in dev).values())
 
     def run(self) -> Outcome:
         """All points, the choice among them, the summary."""
         ranks.first(self._require_free)
         if not self.single and self.criterion == "none":
             raise TrainingError(
-                "several seeds or settings need a dev criterion to choose by",
-                hint="use --split hash, or --criterion sts with an STS-B dev set below --sets",
+                "several seeds or settings need a dev criterion, and no dev word can be asked for",
+                hint="use --split hash and more definitions, or --criterion sts with an STS-B dev set below --sets",
             )
         if self.trainings[0].settings.method == "defsent":
             self._check_head()
@@ -213,7 +230,7 @@ class _Protocol:
         self, training: _Training, step: int, unit: str, builder: Encoder, built_by: str, log: tuple[Any, ...]
     ) -> Trained:
         settings = training.settings
-        checkpoints = self.checkpoints.unit(unit, _space_name(settings, step, built_by))
+        checkpoints = self.units.unit(unit, _space_name(settings, step, built_by))
         hooks = self._hooks(training, step, checkpoints)
         if settings.method == "defsent":
             trained = train(self.start, self.chosen.pairs, settings, hooks)
@@ -356,6 +373,7 @@ def _unfinished(protocol: _Protocol, start: Start) -> Iterator[None]:
         "settings": [asdict(t.settings) for t in protocol.trainings],
         "start": asdict(start),
         "pairs": digest(protocol.chosen.pairs),
+        "encoder": protocol.state,
         "asked": plan.asked,
     }
     asked = json.loads(json.dumps(asked))
@@ -370,7 +388,8 @@ def _unfinished(protocol: _Protocol, start: Start) -> Iterator[None]:
 
 def _resume(checkpoints: Checkpoints, asked: dict[str, Any]) -> None:
     before = checkpoints.plan()
-    other = [key for key in ("settings", "pairs") if before[key] != asked[key]]
+    named = {"settings": "settings", "pairs": "pairs", "encoder": "weights to start from"}
+    other = [name for key, name in named.items() if before.get(key) != asked[key]]
     if other:
         raise TrainingError(
             f"the unfinished training had other {' and '.join(other)}",

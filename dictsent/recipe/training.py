@@ -61,6 +61,7 @@ class Plan:
         asked: what the caller wants to find again when the training is resumed (a command line's options).
         resume: go on with the unfinished training of the run at `out`.
         minutes: between two checkpoints.
+        shared: a folder for finished steps, kept for further plans whose trainings begin alike; None for none.
     """
 
     pairs: PairSettings
@@ -79,6 +80,7 @@ class Plan:
     asked: dict[str, Any] = field(default_factory=dict)
     resume: bool = False
     minutes: float = 10.0
+    shared: Path | None = None
 
     @property
     def seed(self) -> int:

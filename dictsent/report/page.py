@@ -30,7 +30,8 @@ figcaption, .note { color: #555; font-size: .9rem; }
 .pair { display: flex; flex-wrap: wrap; gap: 1rem; } .pair figure { flex: 1 1 16rem; margin: 0; }
 pre { overflow-x: auto; font-size: .8rem; background: #f6f6f6; padding: .8rem; }
 summary { cursor: pointer; }
-@media print { body { max-width: none; font-size: 11pt; } .wide { overflow: visible; } h2, h3, caption { break-after: avoid; }
+@media print { body { max-width: none; font-size: 11pt; } .wide { overflow: visible; }
+  h2, h3, caption { break-after: avoid; }
   figure, tr, .pair, .wide { break-inside: avoid; } table { font-size: 8pt; } th, td { padding: .15rem .35rem; } }
 """
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from hashlib import blake2b
 from pathlib import Path
 
+import torch
+
 from dictsent import ranks
 from dictsent.encoder import Encoder
 from dictsent.entryspace import EntrySpace, build, load_space, save_space
@@ -69,16 +71,22 @@ def _keep(space: EntrySpace, place: Path) -> None:
     prune(place.parent, "entries-*", kept=KEPT)
 
 
+def state_of(encoder: Encoder) -> str:
+    """A digest of the encoder's weights and tokenizer."""
+    digest = blake2b(tokenizer_state(encoder.tokenizer).encode(), digest_size=12)
+    tensors = dict(encoder.backbone.state_dict())
+    if encoder.token_weights is not None:
+        tensors["weights of tokens"] = encoder.token_weights
+    for name, tensor in sorted(tensors.items()):
+        digest.update(name.encode())
+        digest.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy())
+    return digest.hexdigest()
+
+
 def _digest(builder: Encoder, pairs: Pairs, settings: TrainSettings, isotropy: Isotropy) -> str:
     told = (builder.pooling, builder.precision, builder.max_tokens, settings.merge_synonyms, isotropy, "1")
     digest = blake2b(repr(told).encode(), digest_size=12)
-    digest.update(tokenizer_state(builder.tokenizer).encode())
-    tensors = dict(builder.backbone.state_dict())
-    if builder.pooling == "weighted" and builder.token_weights is not None:
-        tensors["weights of tokens"] = builder.token_weights
-    for name, tensor in sorted(tensors.items()):
-        digest.update(name.encode())
-        digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+    digest.update(state_of(builder).encode())
     for pair in pairs.all():
         digest.update(f"{pair.entry}\t{pair.headword}\t{pair.definition}\t{pair.split}\n".encode())
     return digest.hexdigest()

@@ -133,7 +133,9 @@ def _finish(trained: Trained, log: StepLog, hooks: Hooks) -> None:
     """Score and keep a finished step."""
     dev = ranks.first(lambda: dict(hooks.scorer(trained)))
     if dev:
-        log = replace(log, dev=sum(dev.values()) / len(dev), dev_languages={tag: value for tag, value in dev.items() if tag})
+        log = replace(
+            log, dev=sum(dev.values()) / len(dev), dev_languages={tag: value for tag, value in dev.items() if tag}
+        )
     log = replace(log, portrait=ranks.first(lambda: hooks.portrait(trained)) or {})
     trained.log = (*trained.log, log)
     if hooks.checkpoints is not None:
