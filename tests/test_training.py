@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from dictsent.objective import EntryLoss, HeadLoss, Objective, frozen_cross_entr
 from dictsent.pairs import Pairs
 from dictsent.records import Pair
 from dictsent.settings import TrainSettings, defaults
-from dictsent.train import Hooks, fresh_copy, train
+from dictsent.train import Hooks, fresh_copy, train, train_step
 from dictsent.train.batches import Collator
 
 MEANINGS = [
@@ -313,3 +314,34 @@ def test_an_output_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     assert [p.name for p in target.iterdir()] == ["whole"]
     with pytest.raises(TrainingError, match="in use"), appearing(target):
         pass
+
+
+def test_the_pooler_of_another_checkpoint(tiny_roberta: Path, tmp_path: Path) -> None:
+    """DefSent+ on SimCSE-RoBERTa takes the vanilla checkpoint's dense (METHODS); the encoder stays the start's own."""
+    start, other = Encoder.load(tiny_roberta), AutoModelForMaskedLM.from_pretrained(tiny_roberta)
+    with torch.no_grad():
+        other.lm_head.dense.weight.mul_(3.0)
+    other.save_pretrained(tmp_path / "vanilla")
+    start.tokenizer.save_pretrained(tmp_path / "vanilla")
+    how = settings_for("defsent-plus", pst=1, learning_rates=(1e-12,), batch_size=8, precision="float32")
+    own = train(start, MANY, how)
+    given = train(start, MANY, dataclasses.replace(how, pooler_from=str(tmp_path / "vanilla")))
+    assert own.pooler is not None
+    assert given.pooler is not None
+    torch.testing.assert_close(given.pooler.dense.weight, 3.0 * own.pooler.dense.weight, atol=1e-6, rtol=1e-5)
+    for one, two in zip(own.encoder.backbone.parameters(), given.encoder.backbone.parameters(), strict=True):
+        torch.testing.assert_close(one, two, atol=1e-8, rtol=0)
+
+
+def test_a_pooling_for_each_step(tiny_bert: Path) -> None:
+    """SNCSE-RoBERTa-large trains with CLS, then with the mean: each step is what it is with that pooling alone."""
+    start = Encoder.load(tiny_bert)
+    how = settings_for("defsent-plus", pst=2, batch_size=8, pooling="mean", precision="float32")
+    seen: list[str] = []
+    hooks = Hooks(on_step=lambda trained: seen.append(trained.encoder.pooling))
+    both = train(start, MANY, dataclasses.replace(how, poolings=("cls", "mean")), hooks)
+    assert seen == ["cls", "mean"]
+    first = train_step(start, start, MANY, dataclasses.replace(how, pooling="cls"), 1)
+    second = train_step(start, first.encoder, MANY, how, 2)
+    for one, two in zip(both.encoder.backbone.parameters(), second.encoder.backbone.parameters(), strict=True):
+        assert torch.equal(one, two)
