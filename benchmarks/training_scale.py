@@ -1,13 +1,14 @@
-"""Memory of a DefSent+ step with very many entries, and FastICA on entry matrices: measured, and set beside arithmetic.
+"""Memory of a DefSent+ step with very many entries, and FastICA on entry matrices: measured, beside arithmetic.
 
-Usage: python benchmarks/training_scale.py memory [--entries 1000,150518,1000000] [--width 768] [--layers 12] [--batch 32]
+Usage: python benchmarks/training_scale.py memory [--entries 1000,150518,1000000] [--width 768] [--layers 12]
        python benchmarks/training_scale.py softmax [--entries 150518] [--batch 32,128]
        python benchmarks/training_scale.py ica --matrix FOLDER|RANDOM [--rows 30000] [--columns 256] [--doubles]
 
 memory: each number of entries in a process of its own; the peak of the process is the kernel's (getrusage); the few
-entries are there to tell what does not grow. softmax: the chunked one against the plain one, times and peaks. ica: FOLDER is a trained model's (its dictsent/entries.safetensors),
-cut to --rows and --columns (principal components, so that the matrix stays one that an encoder made); RANDOM mixes
-Laplace sources. --doubles fits in float64 too and matches the components: the least and mean |correlation| of pairs.
+entries are there to tell what does not grow. softmax: the chunked one against the plain one, times and peaks.
+ica: FOLDER is a trained model's (its dictsent/entries.safetensors), cut to --rows and --columns (principal components,
+so that the matrix stays one that an encoder made); RANDOM mixes Laplace sources. --doubles fits in float64 too and
+matches the components: the least and mean |correlation| of pairs.
 """
 
 from __future__ import annotations

@@ -23,6 +23,8 @@ from dictsent.folders import appearing, prune
 _PART = 20_000
 """Texts per call of the tokenizer, which works on all of them at once, by its own threads."""
 _WASTE = 1.25
+LEAST = 256
+"""Tokens below which another part of a batch costs more than the padding it saves."""
 KEPT = 8
 """Cached texts that stay on disk; the ones used longest ago go."""
 
@@ -138,13 +140,16 @@ def batches_by_length(lengths: Sequence[int] | NDArray[np.int64], *, tokens: int
         start += size
 
 
-def micro_batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """One batch cut by length so that padding stays under a quarter: the same sum of losses, less arithmetic."""
+def micro_batches(lengths: Sequence[int], *, least: int = LEAST) -> Iterator[list[int]]:
+    """One batch cut by length so that padding stays under a quarter: the same sum of losses, less arithmetic.
+
+    A part has at least `least` tokens, but for the last: each part passes over all weights and their gradients.
+    """
     order = sorted(range(len(lengths)), key=lambda i: lengths[i])
     part: list[int] = []
     real = 0
     for index in order:
-        if part and (len(part) + 1) * lengths[index] > _WASTE * (real + lengths[index]) and len(part) >= 4:
+        if real >= least and (len(part) + 1) * lengths[index] > _WASTE * (real + lengths[index]):
             yield part
             part, real = [], 0
         part.append(index)
