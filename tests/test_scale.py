@@ -306,3 +306,14 @@ def test_the_command_by_two_processes(launcher: str, run_cli: Callable[..., Any]
         " use a multiple of 2, such as 8"
     ]
     assert time.monotonic() - begun < 100
+
+
+def test_ica_in_float32_finds_the_components_of_float64() -> None:
+    from dictsent.entryspace import fit_isotropy
+
+    draws = np.random.default_rng(0)
+    rows = (draws.laplace(size=(4_000, 12)) @ draws.normal(size=(12, 12)) + 3).astype(np.float32)
+    single, double = (fit_isotropy(rows, "ica", dtype=dtype).apply(rows) for dtype in (np.float32, np.float64))
+    correlations = np.abs(np.corrcoef(single, double, rowvar=False)[:12, 12:])
+    assert correlations.max(axis=1).min() > 0.9999
+    assert sorted(correlations.argmax(axis=1)) == list(range(12))
