@@ -94,7 +94,9 @@ def _systems(runs: Sequence[Run]) -> list[Run]:
     found = []
     for group in seed_groups([run.record for run in runs]):
         members = [runs[number] for number in group]
-        name = f"{members[0].name}, {len(members)} seeds"
+        names = {run.record.get("protocol", {}).get("name", "") for run in members}
+        common = names.pop() if len(names) == 1 else ""
+        name = f"{common or members[0].name}, {len(members)} seeds"
         found.append(Run(name, members[0].folder, {"scores": mean_scores([run.scores() for run in members])}))
     return found
 
