@@ -60,11 +60,25 @@ class EntryLoss(nn.Module):
         super().__init__()
         self.pooler = pooler
         self.register_buffer("matrix", matrix, persistent=False)
+        self._rounded: Tensor | None = None
 
     def forward(self, vectors: Tensor, labels: Tensor) -> Tensor:
-        """Mean loss, a scalar, of `(batch, dim)` vectors and `(batch,)` row numbers. In float32 always."""
-        with torch.autocast(vectors.device.type, enabled=False):
-            return frozen_cross_entropy(self.pooler(vectors.float()).float(), self.matrix, labels)
+        """Mean loss, a scalar, of `(batch, dim)` vectors and `(batch,)` row numbers.
+
+        Under bf16 on a CPU the products with the matrix are made in bf16, the softmax in float32: they are the larger
+        part of a step there. On a GPU all of it is float32.
+        """
+        device = vectors.device.type
+        fast = device == "cpu" and torch.is_autocast_enabled(device)
+        with torch.autocast(device, enabled=False):
+            return frozen_cross_entropy(
+                self.pooler(vectors.float()).float(), self.matrix, labels, factors=self._factors() if fast else None
+            )
+
+    def _factors(self) -> Tensor:
+        if self._rounded is None:
+            self._rounded = self.matrix.bfloat16()
+        return self._rounded
 
 
 class Objective(nn.Module):
@@ -88,32 +102,39 @@ class Objective(nn.Module):
         return {"loss": loss if weight is None else loss * weight}
 
 
-def frozen_cross_entropy(vectors: Tensor, matrix: Tensor, labels: Tensor, *, chunk: int = CHUNK) -> Tensor:
+def frozen_cross_entropy(
+    vectors: Tensor, matrix: Tensor, labels: Tensor, *, chunk: int = CHUNK, factors: Tensor | None = None
+) -> Tensor:
     """Mean cross-entropy of `vectors @ matrix.T` `(batch, n)` without holding it: memory is batch x chunk.
 
     The matrix gets no gradient, so the gradient of the vectors is known once the softmax is: both come out of one
     pass with a running maximum.
+
+    Args:
+        factors: the matrix in the format that the products are to be made in; None for its own.
     """
-    if len(matrix) <= chunk:
+    if len(matrix) <= chunk and factors is None:
         return F.cross_entropy(vectors @ matrix.T, labels)
-    loss: Tensor = _ChunkedCrossEntropy.apply(vectors, matrix, labels, chunk)  # type: ignore[no-untyped-call]
+    factors = matrix if factors is None else factors
+    loss: Tensor = _ChunkedCrossEntropy.apply(vectors, matrix, factors, labels, chunk)  # type: ignore[no-untyped-call]
     return loss
 
 
 class _ChunkedCrossEntropy(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, vectors: Tensor, matrix: Tensor, labels: Tensor, chunk: int) -> Tensor:
+    def forward(ctx: Any, vectors: Tensor, matrix: Tensor, factors: Tensor, labels: Tensor, chunk: int) -> Tensor:
         batch = len(vectors)
         peak = vectors.new_full((batch, 1), -torch.inf)
         total = vectors.new_zeros((batch, 1))
         mean_row = torch.zeros_like(vectors)
-        for rows in matrix.split(chunk):
-            logits = vectors @ rows.T
+        asked = vectors.to(factors.dtype)
+        for rows in factors.split(chunk):
+            logits = (asked @ rows.T).to(vectors.dtype)
             higher = torch.maximum(peak, logits.amax(dim=1, keepdim=True))
             shrink = torch.exp(peak - higher)
             weights = logits.sub_(higher).exp_()
             total = total * shrink + weights.sum(dim=1, keepdim=True)
-            mean_row = mean_row * shrink + weights @ rows
+            mean_row = mean_row * shrink + weights.to(rows.dtype) @ rows
             peak = higher
         answers = matrix[labels]
         own = (vectors * answers).sum(dim=1, keepdim=True)
@@ -121,6 +142,6 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         return (peak + total.log() - own).mean()
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None, None]:
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None, None, None]:
         (gradient,) = ctx.saved_tensors
-        return gradient * gradients[0], None, None, None
+        return gradient * gradients[0], None, None, None, None

@@ -1,7 +1,7 @@
 """The number format of the arithmetic: float32, or bfloat16 where the processor has it.
 
 Before: what was asked for. After: dictsent.encoder embeds in it, dictsent.train updates in it. Weights, optimiser,
-losses over entries and entry matrices are float32 in either case.
+softmax and entry matrices are float32 in either case; the products of a softmax over entries are bf16 on a CPU.
 """
 
 from __future__ import annotations

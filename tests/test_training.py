@@ -345,3 +345,22 @@ def test_a_pooling_for_each_step(tiny_bert: Path) -> None:
     second = train_step(start, first.encoder, MANY, how, 2)
     for one, two in zip(both.encoder.backbone.parameters(), second.encoder.backbone.parameters(), strict=True):
         assert torch.equal(one, two)
+
+
+def test_products_in_bf16_leave_the_loss_and_its_direction() -> None:
+    generator = torch.Generator().manual_seed(3)
+    matrix = torch.randn((20_000, 64), generator=generator)
+    labels = torch.randint(20_000, (16,), generator=generator)
+    found = []
+    for fast in (False, True):
+        vectors = torch.randn((16, 64), generator=torch.Generator().manual_seed(4)).requires_grad_()
+        loss = EntryLoss(make_pooler("identity", dim=64, masked_lm=None, native=None)[0], matrix)
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=fast):
+            value = loss(vectors, labels)
+        value.backward()
+        assert value.dtype == torch.float32
+        found.append((value.item(), vectors.grad))
+    (plain, exact), (rounded, near) = found
+    assert rounded == pytest.approx(plain, rel=2e-3)
+    assert rounded != plain
+    assert torch.nn.functional.cosine_similarity(exact.flatten(), near.flatten(), dim=0) > 0.999
