@@ -53,6 +53,8 @@ class Encoder:
         native_pooler: the checkpoint's own pooling layer (Google's BERTs), None where it has none.
         token_weights: `(vocabulary,)`, for weighted pooling.
         no_head: why `masked_lm` is None.
+        finished: a sentence encoder whose vectors were trained as they are: no layer stood behind its pooling, and a
+            pooler that its checkpoint holds all the same was left as it was before.
         precision: of `embed`.
         cache: the folder where token ids are kept between trainings; None keeps none.
     """
@@ -66,6 +68,7 @@ class Encoder:
     token_weights: Tensor | None = None
     no_head: str = ""
     max_tokens: int = MAX_TOKENS
+    finished: bool = False
     precision: Used = "float32"
     cache: Path | None = None
     _head: MaskedLMHead | None = field(default=None, repr=False)
@@ -104,6 +107,7 @@ class Encoder:
             token_weights=weights,
             no_head=reason,
             max_tokens=_longest(tokenizer, backbone),
+            finished=kept.pooling is not None and masked_lm is None,
         )
         encoder.backbone.eval()
         whole: torch.nn.Module = masked_lm if masked_lm is not None else backbone

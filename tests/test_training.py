@@ -364,3 +364,19 @@ def test_products_in_bf16_leave_the_loss_and_its_direction() -> None:
     assert rounded == pytest.approx(plain, rel=2e-3)
     assert rounded != plain
     assert torch.nn.functional.cosine_similarity(exact.flatten(), near.flatten(), dim=0) > 0.999
+
+
+def test_a_finished_sentence_encoder_gets_no_pooler_by_itself(tiny_bert: Path, tmp_path: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+
+    module = Transformer(str(tiny_bert))
+    SentenceTransformer(modules=[module, Pooling(24, pooling_mode="mean")], device="cpu").save(str(tmp_path / "st"))
+    start = Encoder.load(tmp_path / "st")
+    assert start.finished
+    assert start.masked_lm is None
+    how = settings_for("defsent-plus", pst=1, batch_size=8)
+    assert train(start, MANY, how).log[0].pooler == "identity"
+    assert not Encoder.load(tiny_bert).finished
+    assert start.native_pooler is not None
+    assert train(start, MANY, dataclasses.replace(how, pooler="native")).log[0].pooler == "native"

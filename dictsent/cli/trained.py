@@ -49,3 +49,6 @@ def show_steps(record: dict[str, Any]) -> None:
     columns = ["step", "definitions", "entries", "rate", "loss first", "loss last", "dev", "time"]
     table(columns, rows)
     note(f"dev: {record['dev_criterion']}")
+    by_language = steps[-1].get("dev_languages") or {}
+    if len(by_language) > 1:
+        note("last step: " + ", ".join(f"{tag} {value:.4f}" for tag, value in by_language.items()))

@@ -104,7 +104,8 @@ def train_step(
     check_settings(settings, start.device)
     set_seed(settings.seed)
     giver = Encoder.load(settings.pooler_from) if settings.pooler_from else start
-    pooler, kind = make_pooler(settings.pooler, dim=start.dim, masked_lm=giver.masked_lm, native=giver.native_pooler)
+    wanted = "identity" if settings.pooler == "auto" and giver.finished else settings.pooler
+    pooler, kind = make_pooler(wanted, dim=start.dim, masked_lm=giver.masked_lm, native=giver.native_pooler)
     encoder = fresh_copy(start, settings.pooling_of(step))
     trained = Trained(encoder=encoder, method="defsent-plus", pooler=pooler, log=log)
     restored = _restored(trained, step, hooks)
@@ -198,5 +199,6 @@ def fresh_copy(encoder: Encoder, pooling: Pooling) -> Encoder:
         token_weights=encoder.token_weights,
         no_head=encoder.no_head,
         max_tokens=encoder.max_tokens,
+        finished=encoder.finished,
         cache=encoder.cache,
     )
