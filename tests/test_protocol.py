@@ -241,11 +241,15 @@ def test_systems_of_one_recipe_share_the_steps_they_agree_on(
     plain = methods.fit
     monkeypatch.setattr(methods, "fit", lambda *a, **k: (trained.append(k["step"]), plain(*a, **k))[1])
     shared = tmp_path / "shared"
+    seen: list[int] = []
+    watch = Watch(on_step=lambda model, unit: seen.append(unit.step))
     outcomes = [
-        run_training(store, plan_for(tiny_bert, shared=shared, told={"pst": 3, "isotropy": isotropy}), Watch())
-        for isotropy in ("none", "zca")
+        run_training(store, plan_for(tiny_bert, shared=shared, told={"pst": 3, "isotropy": isotropy}), watch)
+        for isotropy in ("none", "zca", "zca")
     ]
     assert trained == [1, 2, 3, 3]
+    assert seen == [1, 2, 3, 3, 3]  # a step that another system trained is shown where it is the last
+    assert same(weights(outcomes[1]), weights(outcomes[2]))
     alone = run_training(store, plan_for(tiny_bert, told={"pst": 3, "isotropy": "zca"}), Watch())
     assert same(weights(outcomes[1]), weights(alone))
 

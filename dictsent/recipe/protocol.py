@@ -232,11 +232,15 @@ class _Protocol:
         settings = training.settings
         checkpoints = self.units.unit(unit, _space_name(settings, step, built_by))
         hooks = self._hooks(training, step, checkpoints)
+        shared = self.plan.shared is not None and checkpoints.has_step(step)
         if settings.method == "defsent":
             trained = train(self.start, self.chosen.pairs, settings, hooks)
         else:
             trained = train_step(self.start, builder, self.chosen.pairs, settings, step, hooks, log=log)
         self.units_done += 1
+        if shared and step == settings.pst:
+            # Another plan trained it; whoever watches this one has not seen it.
+            ranks.first(lambda: hooks.on_step(trained))
         return trained
 
     def _hooks(self, training: _Training, step: int, checkpoints: Checkpoints) -> Hooks:
