@@ -331,9 +331,7 @@ def _load_model(name: str, *, local: bool) -> tuple[PreTrainedModel, PreTrainedM
         config = AutoConfig.from_pretrained(name, local_files_only=local)
         if type(config) not in AutoModelForMaskedLM._model_mapping:
             return AutoModel.from_pretrained(name, local_files_only=local), None, f"{config.model_type} has none"
-        model, info = AutoModelForMaskedLM.from_pretrained(
-            name, output_loading_info=True, local_files_only=local
-        )
+        model, info = AutoModelForMaskedLM.from_pretrained(name, output_loading_info=True, local_files_only=local)
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         raise _unloadable(name, error) from error
     base = base_of(model)
