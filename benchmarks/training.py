@@ -21,6 +21,7 @@ import statistics
 import sys
 import tempfile
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +38,7 @@ from dictsent.store import Store
 from dictsent.tokens import cached, tokenise
 from dictsent.train.batches import Collator, Rows, Shares
 from dictsent.train.fitting import fit
+from dictsent.train.quick import quick
 from dictsent.train.records import Hooks
 
 PADDED = 150
@@ -131,18 +133,23 @@ def bare_loop(encoder, pairs, labels, matrix, *, count):
     started = time.perf_counter()
     rows = Rows(encoder.tokens([p.definition for p in pairs[:count]]), labels[:count])
     shares = Shares(rows.tokens.lengths, batch=BATCH, seed=0, parts=1, rank=0, ranks=1)
-    collate = Collator(encoder)
+    packed = encoder.can_pack(sorted((rows.tokens[row] for row in range(8)), key=len))
+    collate = Collator(encoder, packed=packed)
     objective = Objective(encoder, EntryLoss(Pooler(encoder.dim, "tanh"), matrix)).train()
     parameters = [p for p in objective.parameters() if p.requires_grad]
     optimiser = torch.optim.AdamW(parameters, lr=5e-5, eps=1e-6, weight_decay=0.0, fused=True)
     schedule = get_linear_schedule_with_warmup(optimiser, 0, len(shares))
-    for places in shares:
-        loss = objective(**collate([rows[place] for place in places]))["loss"]
-        optimiser.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(parameters, 1.0)
-        optimiser.step()
-        schedule.step()
+    with (
+        quick(objective, encoder.backbone.get_input_embeddings(), encoder.device),
+        encoder.packing() if packed else nullcontext(),
+    ):
+        for places in shares:
+            loss = objective(**collate([rows[place] for place in places]))["loss"]
+            optimiser.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(parameters, 1.0)
+            optimiser.step()
+            schedule.step()
     objective.eval()
     return count / (time.perf_counter() - started)
 
@@ -193,7 +200,7 @@ def part_training(encoder, pairs, options) -> None:
     for _ in range(options.rounds):
         found["reference"].append(reference_training(encoder, pairs, labels, matrix, 8))
         for name in ratios:
-            found[name].append(our_training(encoder, pairs, labels, matrix, precision=name, count=30 * BATCH))
+            found[name].append(our_training(encoder, pairs, labels, matrix, precision=name, count=60 * BATCH))
             ratios[name].append(found[name][-1] / found["reference"][-1])
     for name, values in found.items():
         say(f"training, {name}", values)

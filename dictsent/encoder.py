@@ -6,7 +6,8 @@ Before: a checkpoint folder or hub name. After: dictsent.entryspace embeds with 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -29,6 +30,7 @@ from transformers.utils import logging as transformers_logging
 from dictsent.errors import EncoderError, HeadError
 from dictsent.heads import MaskedLMHead, missing_head_keys, probe_head
 from dictsent.hub import must_stay_local
+from dictsent.packing import ATTENTION, Layout, packed, unpacked
 from dictsent.precision import Used, computing
 from dictsent.ranks import count
 from dictsent.settings import Pooling
@@ -181,6 +183,51 @@ class Encoder:
         """Sentence vectors `(batch, dim)` of one padded batch; token types are left at zero."""
         states = self.backbone(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
         return pool(states, attention_mask, self.pooling, weights=self._weights_of(input_ids))
+
+    def pooled_packed(self, input_ids: Tensor, position_ids: Tensor, layout: Layout) -> Tensor:
+        """Sentence vectors `(batch, dim)` of sentences end to end (dictsent.packing), while `packing` is on."""
+        states = self.backbone(input_ids=input_ids, position_ids=position_ids, layout=layout).last_hidden_state
+        weights = self._weights_of(input_ids)
+        padded, mask = unpacked(states, layout.lengths)
+        if weights is not None:
+            weights = unpacked(weights.unsqueeze(-1), layout.lengths)[0].squeeze(-1)
+        return pool(padded, mask, self.pooling, weights=weights)
+
+    def packed(self, ids: Sequence[Sequence[int] | NDArray[np.int32]]) -> dict[str, Any]:
+        """What `pooled_packed` takes, of token ids in ascending order of length."""
+        return packed(ids, first_position=_first_position(self.backbone))
+
+    @contextmanager
+    def packing(self) -> Iterator[None]:
+        """Within it the backbone takes sentences end to end, and no padded ones."""
+        before = self.backbone.config._attn_implementation
+        self.backbone.set_attn_implementation(ATTENTION)
+        try:
+            yield
+        finally:
+            self.backbone.set_attn_implementation(before)
+
+    @torch.no_grad()
+    def can_pack(self, ids: Sequence[Sequence[int] | NDArray[np.int32]]) -> bool:
+        """Whether sentences end to end give the vectors that padded ones do, tried on `ids`.
+
+        Families differ in how positions are numbered and whether attention can be replaced at all: what one does is
+        not looked up but tried.
+        """
+        if self.device.type != "cpu":
+            return False
+        training = self.backbone.training
+        self.backbone.eval()
+        try:
+            expected = self.pooled(**self.padded(ids))
+            with quiet(), self.packing():
+                found = self.pooled_packed(**self.packed(ids))
+        except (TypeError, ValueError, RuntimeError, AttributeError, KeyError, IndexError):
+            return False
+        finally:
+            self.backbone.train(training)
+        scale = float(expected.nan_to_num().abs().max())
+        return torch.allclose(found, expected, rtol=1e-3, atol=1e-5 * scale, equal_nan=True)
 
     def _weights_of(self, input_ids: Tensor) -> Tensor | None:
         if self.pooling != "weighted":
@@ -390,9 +437,13 @@ def _check_tokenizer(tokenizer: PreTrainedTokenizerBase, backbone: PreTrainedMod
 def _longest(tokenizer: PreTrainedTokenizerBase, backbone: PreTrainedModel) -> int:
     config = backbone.config
     positions = getattr(config, "max_position_embeddings", None) or MAX_TOKENS
-    # RoBERTa's position numbers begin behind the padding index.
-    offset = (config.pad_token_id or 0) + 1 if str(config.model_type) in _OFFSET_POSITIONS else 0
-    return int(min(MAX_TOKENS, positions - offset, tokenizer.model_max_length))
+    return int(min(MAX_TOKENS, positions - _first_position(backbone), tokenizer.model_max_length))
+
+
+def _first_position(backbone: PreTrainedModel) -> int:
+    """RoBERTa's position numbers begin behind the padding index."""
+    config = backbone.config
+    return (config.pad_token_id or 0) + 1 if str(config.model_type) in _OFFSET_POSITIONS else 0
 
 
 _OFFSET_POSITIONS = {"roberta", "xlm-roberta", "camembert", "xmod", "xlm-roberta-xl", "mpnet", "data2vec-text"}

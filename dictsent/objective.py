@@ -90,14 +90,13 @@ class Objective(nn.Module):
         self.backbone = encoder.backbone
         self.loss = loss
 
-    def forward(
-        self, parts: list[dict[str, Tensor]], labels: Tensor, weight: Tensor | None = None
-    ) -> dict[str, Tensor]:
-        """The loss of one batch, given as micro-batches of like length; `labels` in the order of the parts.
+    def forward(self, parts: list[dict[str, Any]], labels: Tensor, weight: Tensor | None = None) -> dict[str, Tensor]:
+        """The loss of one batch, given as padded parts or sentences end to end; `labels` in their order.
 
         `weight`, a scalar, is what this share of an effective batch counts for (dictsent.train.batches).
         """
-        vectors = torch.cat([self._encoder[0].pooled(**part) for part in parts])
+        encoder = self._encoder[0]
+        vectors = torch.cat([encoder.pooled_packed(**p) if "layout" in p else encoder.pooled(**p) for p in parts])
         loss = self.loss(vectors, labels)
         return {"loss": loss if weight is None else loss * weight}
 

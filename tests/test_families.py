@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from transformers import AutoConfig, AutoModelForMaskedLM, PreTrainedModel
 
+from dictsent.dropout import cheap_masks, dropout
+from dictsent.encoder import Encoder
 from dictsent.heads import MaskedLMHead, make_pooler, probe_head
 
 SIZES: dict[str, Any] = {
@@ -71,6 +74,48 @@ def test_pooler_of_each_family(family: str, taken: str) -> None:
     assert word == taken
     assert pooler(torch.ones(2, 24)).shape == (2, 24)
     assert all(p.requires_grad for p in pooler.parameters())
+
+
+PACKED = {
+    "bert",
+    "ernie",
+    "roberta",
+    "xlm-roberta",
+    "camembert",
+    "distilbert",
+    "electra",
+    "albert",
+    "eurobert",
+    "nomic_bert",
+}
+"""Families whose sentences are trained end to end; the others' in padded batches of like length."""
+
+
+@pytest.mark.parametrize("family", TRANSFORM)
+def test_sentences_end_to_end_where_the_vectors_are_the_same(family: str, tiny_bert: Path) -> None:
+    encoder = Encoder.load(tiny_bert)
+    encoder.backbone = tiny(family).base_model
+    generator = torch.Generator().manual_seed(0)
+    ids = [torch.randint(5, 60, (length,), generator=generator).tolist() for length in (3, 4, 4, 9, 12, 20)]
+    assert encoder.can_pack(ids) == (family in PACKED)
+    before = encoder.pooled(**encoder.padded(ids))
+    encoder.can_pack(ids)
+    assert torch.equal(encoder.pooled(**encoder.padded(ids)), before)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5])
+def test_dropout_of_cheap_masks(share: float) -> None:
+    torch.manual_seed(0)
+    states = torch.ones(301, 997)
+    found = dropout(states, share)
+    assert (found == 0).float().mean().item() == pytest.approx(share, abs=0.003)
+    assert found.mean().item() == pytest.approx(1, abs=0.003)
+    assert found.unique().numel() == 2
+    layers = torch.nn.Sequential(torch.nn.Dropout(share))
+    with cheap_masks(layers):
+        assert torch.equal(layers.eval()(states), states)
+        assert (layers.train()(states) == 0).float().mean().item() == pytest.approx(share, abs=0.003)
+    assert dropout(states, 0.0) is states
 
 
 def test_gradients_reach_the_vectors_and_not_the_head() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,7 @@ from dictsent.records import Pair
 from dictsent.settings import TrainSettings, defaults
 from dictsent.train import Hooks, fresh_copy, train, train_step
 from dictsent.train.batches import Collator
+from dictsent.train.quick import quick
 
 MEANINGS = [
     ("cat", "a small animal that purrs"),
@@ -90,18 +92,29 @@ def slow_vector(model: torch.nn.Module, encoder: Encoder, text: str, pooling: st
     return {"cls": states[0], "mean": states.mean(0), "max": states.amax(0)}[pooling]
 
 
-def batch_of(encoder: Encoder, texts: list[str], labels: list[int]) -> dict[str, object]:
-    return Collator(encoder)([(ids, label, 1.0) for ids, label in zip(encoder.tokenise(texts), labels, strict=True)])
+def backward(encoder: Encoder, loss: HeadLoss | EntryLoss, labels: list[int], *, packed: bool) -> torch.Tensor:
+    """The loss of TEXTS in training without dropout, its gradients left in the parameters."""
+    rows = [(ids, label, 1.0) for ids, label in zip(encoder.tokenise(TEXTS), labels, strict=True)]
+    batch = Collator(encoder, packed=packed)(rows)
+    objective = Objective(encoder, loss).train()
+    for module in objective.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+    words = encoder.backbone.get_input_embeddings()
+    with quick(objective, words, encoder.device), encoder.packing() if packed else nullcontext():
+        found: torch.Tensor = objective(**batch)["loss"]
+        found.backward()
+    return found
 
 
+@pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("family", ["tiny_bert", "tiny_roberta"])
 @pytest.mark.parametrize("pooling", ["cls", "mean", "max"])
-def test_defsent_loss_and_gradients(family: str, pooling: str, request: pytest.FixtureRequest) -> None:
+def test_defsent_loss_and_gradients(family: str, pooling: str, packed: bool, request: pytest.FixtureRequest) -> None:
     folder = request.getfixturevalue(family)
     encoder = fresh_copy(Encoder.load(folder), pooling)
     labels = [5 + i for i in range(len(TEXTS))]
-    got = Objective(encoder, HeadLoss(encoder.head()))(**batch_of(encoder, TEXTS, labels))["loss"]
-    got.backward()
+    got = backward(encoder, HeadLoss(encoder.head()), labels, packed=packed)
 
     whole = AutoModelForMaskedLM.from_pretrained(folder).eval()
     head = whole.cls if family == "tiny_bert" else whole.lm_head
@@ -118,11 +131,12 @@ def test_defsent_loss_and_gradients(family: str, pooling: str, request: pytest.F
             torch.testing.assert_close(ours.grad, theirs.grad, atol=1e-5, rtol=1e-4, msg=name)
 
 
+@pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("family", ["tiny_bert", "tiny_roberta"])
 @pytest.mark.parametrize("pooling", ["cls", "mean"])
 @pytest.mark.parametrize("entries", ["cls", "mean"])
 def test_defsent_plus_loss_and_gradients(
-    family: str, pooling: str, entries: str, request: pytest.FixtureRequest
+    family: str, pooling: str, entries: str, packed: bool, request: pytest.FixtureRequest
 ) -> None:
     folder = request.getfixturevalue(family)
     builder = Encoder.load(folder, pooling=entries)
@@ -131,8 +145,7 @@ def test_defsent_plus_loss_and_gradients(
     pooler, _ = make_pooler("auto", dim=24, masked_lm=builder.masked_lm, native=None)
     encoder = fresh_copy(builder, pooling)
     labels = space.rows([p.entry for p in pairs.train]).tolist()
-    got = Objective(encoder, EntryLoss(pooler, space.matrix))(**batch_of(encoder, TEXTS, labels))["loss"]
-    got.backward()
+    got = backward(encoder, EntryLoss(pooler, space.matrix), labels, packed=packed)
 
     plain = AutoModel.from_pretrained(folder).eval()
     words = list(dict.fromkeys(word for word, _ in MEANINGS))

@@ -5,7 +5,7 @@ Before: tokens and labels of the pairs. After: dictsent.train.fitting hands them
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -85,18 +85,28 @@ class Loader(DataLoader[Row]):
 
 
 class Collator:
-    """Makes the micro-batches of a share. On a GPU one padded batch is quicker than several small ones."""
+    """Makes what an encoder computes of a share: sentences end to end, or padded.
 
-    def __init__(self, encoder: Encoder) -> None:
-        self.encoder = encoder
+    On a CPU, sentences end to end where the encoder can, else micro-batches of like length; on a GPU one padded batch
+    is quicker than several small ones.
+    """
+
+    def __init__(self, encoder: Encoder, *, packed: bool = False) -> None:
+        self.encoder, self.packed = encoder, packed
         self.split = encoder.device.type == "cpu"
 
     def __call__(self, rows: list[Row]) -> dict[str, Any]:
-        """The share as micro-batches of like length (one on a GPU), labels in their order, the share's weight."""
-        parts = list(micro_batches([len(ids) for ids, _, _ in rows])) if self.split else [list(range(len(rows)))]
-        order = [row for part in parts for row in part]
+        """The parts of a share, labels in their order, the share's weight."""
+        lengths = [len(ids) for ids, _, _ in rows]
+        make: Callable[[list[Any]], dict[str, Any]] = self.encoder.padded
+        if self.packed:
+            make, orders = self.encoder.packed, [sorted(range(len(rows)), key=lengths.__getitem__)]
+        elif self.split:
+            orders = list(micro_batches(lengths))
+        else:
+            orders = [list(range(len(rows)))]
         return {
-            "parts": [self.encoder.padded([rows[row][0] for row in part]) for part in parts],
-            "labels": torch.tensor([rows[row][1] for row in order]),
+            "parts": [make([rows[row][0] for row in order]) for order in orders],
+            "labels": torch.tensor([rows[row][1] for order in orders for row in order]),
             "weight": torch.tensor(rows[0][2]),
         }

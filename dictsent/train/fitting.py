@@ -9,6 +9,7 @@ import math
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,14 @@ from dictsent.objective import EntryLoss, HeadLoss, Objective
 from dictsent.records import Pair
 from dictsent.settings import TrainSettings
 from dictsent.train.batches import Collator, Loader, Rows, Shares
-from dictsent.train.flags import arguments, shares_of
+from dictsent.train.flags import arguments, parse_flags, shares_of
+from dictsent.train.quick import quick
 from dictsent.train.records import Hooks
+
+PROBES = 8
+"""Definitions on which an encoder is tried whether it takes sentences end to end."""
+_WHOLE = {"torch_compile", "torch_compile_backend", "torch_compile_mode", "fsdp", "fsdp_config", "deepspeed"}
+"""Arguments of Trainer under which the model is left as it is: they rebuild or divide it."""
 
 
 class _Watch(TrainerCallback):
@@ -124,6 +131,9 @@ def fit(
     objective = Objective(encoder, loss)
     rows = Rows(encoder.tokens([p.definition for p in pairs]), labels)
     updates = math.ceil(len(rows) / settings.batch_size) * settings.epochs
+    sample = sorted((rows.tokens[row] for row in range(min(len(rows), PROBES))), key=len)
+    own_ways = not _WHOLE & set(parse_flags(settings.trainer))
+    packed = own_ways and encoder.can_pack(sample)
     watch = _Watch(hooks, done=(step - 1) * updates, total=settings.pst * updates)
     with tempfile.TemporaryDirectory() as temporary:
         kept = hooks.checkpoints
@@ -132,13 +142,17 @@ def fit(
             model=objective,
             args=arguments(settings, step=step, updates=updates, folder=folder, device=encoder.device),
             train_dataset=rows,
-            data_collator=Collator(encoder),
+            data_collator=Collator(encoder, packed=packed),
             callbacks=[watch],
         )
         trainer.remove_callback(PrinterCallback)
         trainer.remove_callback(ProgressCallback)
         newest = ranks.first(lambda: kept.newest_update(step) if kept else None)
-        with enough_memory("--batch-size"):
+        with (
+            enough_memory("--batch-size"),
+            quick(objective, encoder.backbone.get_input_embeddings(), encoder.device) if own_ways else nullcontext(),
+            encoder.packing() if packed else nullcontext(),
+        ):
             losses = _run(trainer, watch, resume=newest)
     objective.eval()
     return {
@@ -150,6 +164,7 @@ def fit(
         "loss_last": losses[-1],
         "precision": "bf16" if trainer.args.bf16 else "fp16" if trainer.args.fp16 else "float32",
         "processes": ranks.count(),
+        "packed": packed,
         "seconds": round(time.monotonic() - started, 1),
     }
 

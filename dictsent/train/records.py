@@ -21,6 +21,7 @@ class StepLog:
     """What happened in one PST step.
 
     `dev` is the criterion's value, None where there is none: of several languages the mean of `dev_languages`.
+    `packed` is whether sentences were computed end to end (dictsent.packing), not padded.
     `portrait` is what Hooks.portrait drew of the entry matrix.
     """
 
@@ -36,6 +37,7 @@ class StepLog:
     matrix: str
     precision: str = "float32"
     processes: int = 1
+    packed: bool = False
     dev: float | None = None
     dev_languages: dict[str, float] = field(default_factory=dict)
     portrait: dict[str, Any] = field(default_factory=dict)
