@@ -32,7 +32,6 @@ from dictsent.heads import MaskedLMHead, missing_head_keys, probe_head
 from dictsent.hub import must_stay_local
 from dictsent.packing import ATTENTION, Layout, packed, unpacked
 from dictsent.precision import Used, computing
-from dictsent.ranks import count
 from dictsent.settings import Pooling
 from dictsent.tokens import Tokens, batches_by_length, cached, encode, tokenise
 
@@ -166,8 +165,8 @@ class Encoder:
         return encode(self.tokenizer, texts, longest=self.max_tokens)
 
     def tokens(self, texts: Sequence[str]) -> Tokens:
-        """The same as flat arrays, kept in `cache` (processes that train together keep nothing)."""
-        if self.cache is None or count() > 1:
+        """The same as flat arrays, kept in `cache`."""
+        if self.cache is None:
             return tokenise(self.tokenizer, texts, longest=self.max_tokens)
         return cached(self.tokenizer, texts, self.cache, longest=self.max_tokens)
 

@@ -205,9 +205,10 @@ def fit_isotropy(
     """What makes `rows` `(n, dim)` isotropic (METHODS, "Candidate matrices").
 
     ICA is fitted in float32, with half the memory: the same components as in float64 (benchmarks/training_scale.py).
+    Where that overflows it is fitted in float64.
 
     Raises:
-        TrainingError: ICA of fewer rows than dimensions.
+        TrainingError: ICA of fewer rows than dimensions, or ICA that overflows.
     """
     return _fit_ica(rows, seed, dtype) if isotropy == "ica" else _fit_zca(rows)
 
@@ -241,12 +242,21 @@ def _fit_ica(rows: NDArray[np.float32], seed: int, dtype: type[np.floating[Any]]
         whiten="unit-variance",
         random_state=seed,
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        ica.fit(standard)
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.simplefilter("ignore", RuntimeWarning)
+            ica.fit(standard)
+    except (ValueError, np.linalg.LinAlgError) as error:
+        if dtype is np.float32:
+            return _fit_ica(rows, seed, np.float64)
+        raise TrainingError(
+            "ICA of the entry matrix overflows, in float64 too", hint="use --isotropy zca or none"
+        ) from error
     unmixing = ica.components_.T.astype(np.float64) / scale[:, None]
     # `standard` has mean zero up to rounding, so the fit's own mean is left out.
     ended = f"{ica.n_iter_} iterations" + (" without convergence" if ica.n_iter_ >= _ITERATIONS else "")
+    ended += "" if dtype is np.float32 else " in float64"
     return _scaled(rows, centre, unmixing, f"ica: {ended}")
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -65,12 +65,24 @@ class Tokens(Sequence[NDArray[np.int32]]):
 
 def tokenise(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], *, longest: int) -> Tokens:
     """Ids with the special ones, cut at `longest`. Nothing but the two arrays stays in memory."""
-    ids, ends = array("i"), array("q")
+    ids = array("i")
+    ends = _tokenised(tokenizer, texts, longest, ids.extend)
+    return Tokens(np.frombuffer(ids, np.int32), ends)
+
+
+def _tokenised(
+    tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], longest: int, add: Callable[[array[int]], None]
+) -> NDArray[np.int64]:
+    """Hand the ids of each part of the texts to `add`; returns where each text's end."""
+    ends, done = array("q"), 0
     for start in range(0, len(texts), _PART):
+        part = array("i")
         for sequence in encode(tokenizer, texts[start : start + _PART], longest=longest):
-            ids.extend(sequence)
-            ends.append(len(ids))
-    return Tokens(np.frombuffer(ids, np.int32), np.frombuffer(ends, np.int64))
+            part.extend(sequence)
+            ends.append(done + len(part))
+        done += len(part)
+        add(part)
+    return np.frombuffer(ends, np.int64)
 
 
 def encode(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], *, longest: int) -> list[list[int]]:
@@ -96,16 +108,24 @@ def cached(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], folder: Pat
     """
     place = folder / f"tokens-{_digest(tokenizer, texts, longest)}"
     if not place.is_dir():
-        made = tokenise(tokenizer, texts, longest=longest)
         try:
             with appearing(place) as partial:
-                np.save(partial / "ids.npy", made.ids)
-                np.save(partial / "ends.npy", made.ends)
+                with (partial / "ids").open("wb") as file:
+                    ends = _tokenised(tokenizer, texts, longest, lambda part: part.tofile(file))
+                np.save(partial / "ends.npy", ends)
         except TrainingError:
-            return made
+            # Another process was quicker, or there is no room.
+            if not place.is_dir():
+                return tokenise(tokenizer, texts, longest=longest)
         prune(folder, "tokens-*", kept=KEPT)
-    place.touch()
-    return Tokens(np.load(place / "ids.npy", mmap_mode="r"), np.load(place / "ends.npy", mmap_mode="r"))
+    try:
+        place.touch()
+        ends = np.load(place / "ends.npy", mmap_mode="r")
+        held = len(ends) and ends[-1]
+        ids = np.memmap(place / "ids", np.int32, "r") if held else np.zeros(0, np.int32)
+    except FileNotFoundError:  # another process has pruned it
+        return tokenise(tokenizer, texts, longest=longest)
+    return Tokens(ids, ends)
 
 
 def _digest(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], longest: int) -> str:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 import pickle
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dictsent.errors import PairsError
 from dictsent.pairs import Pairs, PairSettings, Rows, letters, select, split_of
+from dictsent.pairs.columns import Texts
 from dictsent.records import Definition, Dictionary, Entry, Pair
 from dictsent.store import Origin, Store
 
@@ -35,6 +38,26 @@ def test_rows_are_like_a_tuple(pairs: list[Pair], others: list[Pair], part: slic
     assert list(reversed(rows)) == pairs[::-1]
     assert pickle.loads(pickle.dumps(rows)) == rows
     assert (rows == Rows.of(others)) is (pairs == others)
+
+
+@given(st.lists(st.text(max_size=9) | st.just("\ud800")), st.integers(1, 30))
+def test_texts_are_found_again_in_memory_and_on_disk(texts: list[str], spill: int) -> None:
+    kept = Texts(spill=spill)
+    ends, found = [0], []
+    for text in texts:
+        ends.append(kept.add(text))
+        found.append(kept.text(ends[-2], ends[-1]))
+    again = pickle.loads(pickle.dumps(kept))
+    for made in (kept, again):
+        assert [made.text(start, end) for start, end in pairwise(ends)] == texts == found
+
+
+def test_no_room_for_texts_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", "/no/such/folder")
+    kept = Texts(spill=4)
+    with pytest.raises(PairsError, match="cannot be kept: No such file") as caught:
+        kept.add("four or more")
+    assert "TMPDIR" in str(caught.value.hint)
 
 
 def test_a_row_beyond_the_end_is_an_index_error() -> None:

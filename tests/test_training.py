@@ -13,12 +13,13 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.decomposition import FastICA
 from torch.nn import functional as F
 from transformers import AutoModel, AutoModelForMaskedLM
 
 from dictsent import model as model_module
 from dictsent.encoder import Encoder
-from dictsent.entryspace import build
+from dictsent.entryspace import build, fit_isotropy
 from dictsent.errors import HeadError, PairsError, TrainingError
 from dictsent.folders import appearing
 from dictsent.heads import make_pooler
@@ -204,6 +205,27 @@ def test_isotropy_decorrelates_and_keeps_the_scale(isotropy: str) -> None:
     np.testing.assert_allclose(covariance / covariance[0, 0], np.eye(6), atol=0.02)
     assert moved.matrix.std().item() == pytest.approx(space.matrix.std().item(), rel=1e-3)
     assert moved.note.startswith(isotropy)
+
+
+def test_ica_that_overflows_in_float32_is_fitted_in_float64(monkeypatch: pytest.MonkeyPatch) -> None:
+    # As at 150,518 x 768: an update of so many almost Gaussian rows is all but singular. That takes minutes to show.
+    rows = np.random.default_rng(0).laplace(size=(400, 5)).astype(np.float32)
+    expected = fit_isotropy(rows, "ica", dtype=np.float64)
+    plain = FastICA.fit
+
+    def fit(self: FastICA, given: np.ndarray) -> FastICA:
+        if given.dtype == np.float32:
+            raise ValueError("array must not contain infs or NaNs")
+        return plain(self, given)
+
+    monkeypatch.setattr(FastICA, "fit", fit)
+    found = fit_isotropy(rows, "ica")
+    np.testing.assert_array_equal(found.matrix, expected.matrix)
+    assert "float64" in found.note
+    monkeypatch.setattr(FastICA, "fit", lambda self, given: plain(self, given * np.nan))
+    with pytest.raises(TrainingError, match="overflows") as caught:
+        fit_isotropy(rows, "ica")
+    assert "zca" in str(caught.value.hint)
 
 
 def test_training_leaves_the_start_and_head_alone_and_repeats_exactly(tiny_bert: Path) -> None:
