@@ -10,6 +10,7 @@ import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ from dictsent.settings import Isotropy
 
 _ITERATIONS = 1000
 _BLOCK = 8_192
+_TEXTS = 2**18
+"""Definitions whose vectors are in memory at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,47 +99,73 @@ def build(
         TrainingError: the encoder gives vectors that are not finite.
     """
     texts = {text: i for i, text in enumerate(dict.fromkeys(p.definition for p in pairs))}
-    vectors = sharded(embed, list(texts))
-    if not bool(torch.isfinite(vectors).all()):
-        raise TrainingError(
-            "the encoder gives vectors that are not finite", hint="lower the learning rate of the step before"
-        )
     row_of, names = _rows(pairs, merge_synonyms=merge_synonyms)
-    members = {(row_of[p.entry], texts[p.definition]) for p in pairs}
-    rows, columns = torch.tensor(sorted(members), dtype=torch.long).unbind(1)
-    sums = torch.zeros((len(names), vectors.shape[1])).index_add_(0, rows, vectors[columns])
-    counts = torch.bincount(rows, minlength=len(names)).unsqueeze(1)
+    numbers = np.unique(np.fromiter((row_of[p.entry] * len(texts) + texts[p.definition] for p in pairs), np.int64))
+    members = np.stack(np.divmod(numbers, max(1, len(texts))), axis=1)
+    counts = np.bincount(members[:, 0], minlength=len(names))
     queries = [p for p in held_out if counts[row_of[p.entry]] > 1]
+    said = np.fromiter((texts[p.definition] for p in queries), np.int64, len(queries))
+    listed = list(texts)
+    sums, of_queries = _summed(listed, members, said, rows=len(names), embed=embed)
     own = torch.tensor([row_of[p.entry] for p in queries], dtype=torch.long)
-    said = torch.tensor([texts[p.definition] for p in queries], dtype=torch.long)
+    sizes = torch.from_numpy(counts).unsqueeze(1)
     return EntrySpace(
         names=names,
-        matrix=sums / counts,
+        matrix=sums / sizes,
         row_of=row_of,
-        own_rows=(sums[own] - vectors[said]) / (counts[own] - 1),
+        own_rows=(sums[own] - of_queries) / (sizes[own] - 1),
         queries=tuple(queries),
         circular=dict(Counter(p.split for p in held_out if counts[row_of[p.entry]] <= 1)),
-        definitions=_definitions(members, list(texts), len(names)),
+        definitions=_definitions(members, listed, counts),
     )
 
 
-def _definitions(members: set[tuple[int, int]], texts: list[str], rows: int) -> tuple[tuple[str, ...], ...]:
-    found: list[list[str]] = [[] for _ in range(rows)]
-    for row, text in sorted(members):
-        found[row].append(texts[text])
-    return tuple(map(tuple, found))
+def _summed(
+    texts: Sequence[str], members: NDArray[np.int64], asked: NDArray[np.int64], *, rows: int, embed: Embed
+) -> tuple[Tensor, Tensor]:
+    """The sum of each row's vectors `(rows, dim)`, and the vectors of the texts that are asked for.
+
+    Vectors of a block of texts at a time are in memory, not of all.
+
+    Args:
+        members: `(n, 2)`, row and text.
+    """
+    members = members[np.argsort(members[:, 1], kind="stable")]
+    sums, found = torch.zeros(0), torch.zeros(0)
+    for start in range(0, max(1, len(texts)), _TEXTS):
+        vectors = sharded(embed, texts[start : start + _TEXTS])
+        if not bool(torch.isfinite(vectors).all()):
+            raise TrainingError(
+                "the encoder gives vectors that are not finite", hint="lower the learning rate of the step before"
+            )
+        if not start:
+            sums, found = torch.zeros((rows, vectors.shape[1])), torch.zeros((len(asked), vectors.shape[1]))
+        head, tail = np.searchsorted(members[:, 1], (start, start + _TEXTS))
+        here = torch.from_numpy(members[head:tail])
+        sums.index_add_(0, here[:, 0], vectors[here[:, 1] - start])
+        places = np.flatnonzero((asked >= start) & (asked < start + _TEXTS))
+        found[places] = vectors[asked[places] - start]
+    return sums, found
+
+
+def _definitions(
+    members: NDArray[np.int64], texts: Sequence[str], counts: NDArray[np.int64]
+) -> tuple[tuple[str, ...], ...]:
+    said = iter(members[:, 1].tolist())
+    return tuple(tuple(texts[i] for i in islice(said, count)) for count in counts.tolist())
 
 
 def _rows(pairs: Sequence[Pair], *, merge_synonyms: bool) -> tuple[dict[int, int], tuple[tuple[str, ...], ...]]:
     """Rows of entries; with `merge_synonyms`, entries of one set of definitions and one split share a row."""
-    headwords: dict[int, str] = {}
+    headwords = {pair.entry: pair.headword for pair in pairs}
+    if not merge_synonyms:
+        return {entry: row for row, entry in enumerate(headwords)}, tuple((word,) for word in headwords.values())
     definitions: dict[int, set[str]] = {}
     for pair in pairs:
-        headwords[pair.entry] = pair.headword
         definitions.setdefault(pair.entry, {pair.split}).add(f"\t{pair.definition}")
     groups: dict[object, list[int]] = {}
     for entry in headwords:
-        groups.setdefault(frozenset(definitions[entry]) if merge_synonyms else entry, []).append(entry)
+        groups.setdefault(frozenset(definitions[entry]), []).append(entry)
     row_of = {entry: row for row, group in enumerate(groups.values()) for entry in group}
     return row_of, tuple(tuple(headwords[e] for e in group) for group in groups.values())
 

@@ -184,6 +184,21 @@ def test_held_out_rows_are_built_without_the_queried_definition(tiny_bert: Path)
     np.testing.assert_allclose(space.own_rows[0].numpy(), other, atol=1e-5)
 
 
+@pytest.mark.parametrize("block", [1, 3, 100])
+def test_an_entry_space_is_the_same_in_blocks(block: int, tiny_bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder, pairs = Encoder.load(tiny_bert), pairs_of(MEANINGS, dev=("cat", "river", "king"))
+    monkeypatch.setattr("dictsent.entryspace._TEXTS", block)
+    space = build(pairs.all(), embed=encoder.embed, held_out=pairs.dev)
+    vectors = {text: encoder.encode([text])[0] for text in TEXTS}
+    for (name,), row, texts in zip(space.names, space.matrix.numpy(), space.definitions, strict=True):
+        mine = [text for word, text in MEANINGS if word == name]
+        assert sorted(texts) == sorted(mine)
+        np.testing.assert_allclose(row, np.mean([vectors[text] for text in mine], axis=0), atol=1e-5)
+    for query, row in zip(space.queries, space.own_rows.numpy(), strict=True):
+        rest = [vectors[t] for word, t in MEANINGS if word == query.headword and t != query.definition]
+        np.testing.assert_allclose(row, np.mean(rest, axis=0), atol=1e-5)
+
+
 def test_synonyms_share_a_row_only_when_asked(tiny_bert: Path) -> None:
     encoder, pairs = Encoder.load(tiny_bert), pairs_of(MEANINGS)
     assert len(build(pairs.train, embed=encoder.embed).names) == 7

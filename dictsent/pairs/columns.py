@@ -138,6 +138,11 @@ class Rows(Sequence[Pair]):
             columns.add(pair.entry, pair.headword, pair.definition, pair.split)
         return cls(columns, range(len(columns)))
 
+    @property
+    def definitions(self) -> Definitions:
+        """Their definitions alone."""
+        return Definitions(self)
+
     def __len__(self) -> int:
         return len(self._rows)
 
@@ -171,3 +176,25 @@ class Rows(Sequence[Pair]):
     def __repr__(self) -> str:
         shown = ", ".join(map(repr, self[:3]))
         return f"Rows of {len(self)} pairs: {shown}{', ...' if len(self) > 3 else ''}"
+
+
+class Definitions(Sequence[str]):
+    """The definitions of pairs, each made when it is asked for."""
+
+    __slots__ = ("_rows",)
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[str]:
+        return (pair.definition for pair in self._rows)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Definitions: ...
+    def __getitem__(self, index: int | slice) -> str | Definitions:
+        return Definitions(self._rows[index]) if isinstance(index, slice) else self._rows[index].definition

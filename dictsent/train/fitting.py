@@ -23,6 +23,7 @@ from dictsent.encoder import Encoder
 from dictsent.errors import TrainingError
 from dictsent.memory import enough_memory
 from dictsent.objective import EntryLoss, HeadLoss, Objective
+from dictsent.pairs import Rows as PairRows
 from dictsent.records import Pair
 from dictsent.settings import TrainSettings
 from dictsent.train.batches import Collator, Loader, Rows, Shares
@@ -129,7 +130,7 @@ def fit(
     shares_of(settings)
     _set_trainable(encoder, loss, settings)
     objective = Objective(encoder, loss)
-    rows = Rows(encoder.tokens([p.definition for p in pairs]), labels)
+    rows = Rows(encoder.tokens(PairRows.of(pairs).definitions), labels)
     updates = math.ceil(len(rows) / settings.batch_size) * settings.epochs
     sample = sorted((rows.tokens[row] for row in range(min(len(rows), PROBES))), key=len)
     own_ways = not _WHOLE & set(parse_flags(settings.trainer))

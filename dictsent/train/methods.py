@@ -20,7 +20,7 @@ from dictsent.errors import PairsError
 from dictsent.folders import appearing
 from dictsent.heads import make_pooler
 from dictsent.objective import EntryLoss, HeadLoss
-from dictsent.pairs import MINIMUM, Pairs
+from dictsent.pairs import MINIMUM, Pairs, Rows
 from dictsent.records import Pair
 from dictsent.settings import Pooling, TrainSettings
 from dictsent.train.entries import entry_space
@@ -52,7 +52,7 @@ def _train_defsent(start: Encoder, pairs: Pairs, settings: TrainSettings, hooks:
         several = pieces(start.tokenizer, (p.headword for p in pairs.train if p.headword not in targets))
         targets |= {word: head.vocabulary + i for i, word in enumerate(several)}
         words = list(several.values())
-    usable = [p for p in pairs.train if p.headword in targets]
+    usable = Rows.of(p for p in pairs.train if p.headword in targets)
     if len(usable) < MINIMUM:
         raise PairsError(
             f"only {len(usable)} of {len(pairs.train)} definitions have a headword that is one token of this encoder",
