@@ -140,6 +140,7 @@ def test_trainers_own_arguments_are_checked(tiny_bert: Path) -> None:
         ("optim=none-such", "Trainer refuses its arguments"),
         ("gradient_accumulation_steps=5", r"cannot be shared by 1 processes times 5.*multiple of 5, such as 15"),
         ("gradient_accumulation_steps=0", "whole number"),
+        ("fsdp=full_shard", "Trainer refuses: Using fsdp only works in distributed training"),
     ):
         with pytest.raises(TrainingError, match=said):
             train(start, MANY, settings_for("defsent", trainer=(text,)))

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 import tempfile
 import time
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -139,13 +139,14 @@ def fit(
     with tempfile.TemporaryDirectory() as temporary:
         kept = hooks.checkpoints
         folder = str(kept.updates(step)) if kept else temporary
-        trainer = _Trainer(
-            model=objective,
-            args=arguments(settings, step=step, updates=updates, folder=folder, device=encoder.device),
-            train_dataset=rows,
-            data_collator=Collator(encoder, packed=packed),
-            callbacks=[watch],
-        )
+        with _own_arguments(settings):
+            trainer = _Trainer(
+                model=objective,
+                args=arguments(settings, step=step, updates=updates, folder=folder, device=encoder.device),
+                train_dataset=rows,
+                data_collator=Collator(encoder, packed=packed),
+                callbacks=[watch],
+            )
         trainer.remove_callback(PrinterCallback)
         trainer.remove_callback(ProgressCallback)
         newest = ranks.first(lambda: kept.newest_update(step) if kept else None)
@@ -168,6 +169,19 @@ def fit(
         "packed": packed,
         "seconds": round(time.monotonic() - started, 1),
     }
+
+
+@contextmanager
+def _own_arguments(settings: TrainSettings) -> Iterator[None]:
+    """Where the user adds arguments, what Trainer says against them is theirs."""
+    try:
+        yield
+    except (ValueError, RuntimeError, ImportError) as error:
+        if not settings.trainer:
+            raise
+        first = str(error).strip().partition("\n")[0]
+        hint = "change or leave out what it names"
+        raise TrainingError(f"Trainer refuses: {first}", where="--trainer", hint=hint) from error
 
 
 def _run(trainer: Trainer, watch: _Watch, *, resume: Path | None) -> list[float]:

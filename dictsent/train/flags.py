@@ -56,7 +56,9 @@ def parse_flags(told: Sequence[str]) -> dict[str, Any]:
         key, equals, value = text.partition("=")
         key = key.strip().lstrip("-").replace("-", "_")
         if not equals:
-            raise TrainingError(f"not KEY=VALUE: {text}", where="--trainer", hint="e.g. --trainer torch_compile=true")
+            raise TrainingError(
+                f"not KEY=VALUE: {text}", where="--trainer", hint="e.g. --trainer gradient_accumulation_steps=2"
+            )
         if key not in known:
             near = get_close_matches(key, known, n=1, cutoff=0.5)
             hint = f"did you mean {near[0]}?" if near else "see transformers.TrainingArguments"
