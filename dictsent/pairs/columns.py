@@ -1,4 +1,4 @@
-"""Pairs kept in columns, their texts on disk once they are many: some 25 bytes each in memory, where objects take 400.
+"""Pairs kept in columns, their texts on disk once they are many: some 65 bytes each in memory, where objects take 400.
 
 Before: dictsent.pairs.selection adds them one by one. After: everything that takes a sequence of Pair, each made
 when it is asked for.
