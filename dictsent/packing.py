@@ -25,7 +25,7 @@ from dictsent.tokens import micro_batches
 
 ATTENTION = "dictsent_packed"
 """The name under which transformers knows it."""
-_LEAST = 64
+_LEAST = 128
 """Tokens of a group of sentences that attention pads to one length: more groups cost calls, fewer cost padding."""
 
 
